@@ -1,0 +1,35 @@
+"""Time and randomness: the only place that asks the machine for either."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def now() -> int:
+    """The present time in whole seconds since the epoch, as git keeps it."""
+    return int(time.time())
+
+
+def utc_offset(at: int) -> int:
+    """The local offset from UTC at `at`, in minutes, as git keeps it beside a time."""
+    offset = datetime.fromtimestamp(at).astimezone().utcoffset()
+    return int(offset.total_seconds() // 60) if offset else 0
+
+
+def rfc3339(at: int) -> str:
+    """`at` (seconds since the epoch) as RFC 3339 in UTC: `2026-05-18T10:30:00Z`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def year(at: int) -> int:
+    """The UTC year of `at`."""
+    return datetime.fromtimestamp(at, UTC).year
+
+
+def random_suffix(length: int = 8) -> str:
+    """`length` random letters and digits, enough that clones never collide."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))

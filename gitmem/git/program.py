@@ -1,0 +1,186 @@
+"""The git program: the only place that starts it.
+
+Used where the user's own set-up must count (fetch, push, credentials, signing,
+identity, worktrees, gc) and where one cold look is cheaper than loading
+pygit2. `docs/architecture.md` has the table, operation by operation.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem.errors import BadInputError, ConflictError, GitmemError
+
+# Variables that say how the user reaches the network; all other GIT_* ones would let whoever
+# started us (a hook exports GIT_DIR and GIT_INDEX_FILE) choose the repository or its content.
+_KEPT = frozenset(
+    {
+        "GIT_ALLOW_PROTOCOL",
+        "GIT_ASKPASS",
+        "GIT_EXEC_PATH",
+        "GIT_HTTP_PROXY_AUTHMETHOD",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_SSH_VARIANT",
+        "GIT_SSL_CAINFO",
+        "GIT_SSL_NO_VERIFY",
+        "GIT_TERMINAL_PROMPT",
+    }
+)
+# Who the user is, where the question is just that.
+_IDENTITY = frozenset(
+    {
+        "GIT_AUTHOR_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_COMMITTER_EMAIL",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one run of git gave back: exit code, and both streams as bytes."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def text(self) -> str:
+        """Standard output as text, without its final line end."""
+        return self.out.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+    @property
+    def message(self) -> str:
+        """What git said of its failure: standard error as text, stripped."""
+        return self.err.decode("utf-8", "replace").strip()
+
+
+class GitFailedError(GitmemError):
+    """A run of git that should have worked."""
+
+
+def environment(*, identity: bool = False, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a git process: the user's, without what would redirect git."""
+    kept = _KEPT | _IDENTITY if identity else _KEPT
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in kept or name.startswith("GIT_TRACE")
+    }
+    env["LC_ALL"] = "C.UTF-8"
+    # Old git ignores both; new git would otherwise make what libgit2 can't open.
+    env["GIT_DEFAULT_HASH"] = "sha1"
+    env["GIT_DEFAULT_REF_FORMAT"] = "files"
+    env["GIT_NO_REPLACE_OBJECTS"] = "1"
+    # Grafts have no switch of their own: an absent file is how git is told that there are none.
+    env["GIT_GRAFT_FILE"] = os.devnull
+    env.update(extra or {})
+    return env
+
+
+def command(git_dir: Path | None, args: Sequence[str]) -> list[str]:
+    """The argument vector for git on the repository `git_dir` (None: whatever cwd says)."""
+    where = [] if git_dir is None else [f"--git-dir={git_dir}"]
+    return ["git", *where, "-c", "core.fsmonitor=false", "-c", "advice.graftFileDeprecated=false", *args]
+
+
+def run(
+    *args: str,
+    git_dir: Path | None = None,
+    cwd: Path | None = None,
+    input: bytes | None = None,  # noqa: A002 - subprocess's own word
+    check: bool = True,
+    identity: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> Result:
+    """Run git to its end with no terminal.
+
+    Raises GitFailedError `git-failed` where `check` is set and git exits non-zero, and
+    BadInputError `git-missing` where there is no git program.
+    """
+    try:
+        done = subprocess.run(
+            command(git_dir, args),
+            cwd=cwd,
+            input=input if input is not None else b"",
+            capture_output=True,
+            env=environment(identity=identity, extra=env),
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise _missing(error, cwd) from error
+    result = Result(done.returncode, done.stdout, done.stderr)
+    if check and result.code != 0:
+        raise failed(args, result)
+    return result
+
+
+def failed(args: Sequence[str], result: Result) -> GitmemError:
+    """The error for a run of git that went wrong, with a reference of its own where we know the cause."""
+    message = result.message
+    if "dubious ownership" in message:
+        return BadInputError(
+            "unsafe-repository",
+            "the repository belongs to another user",
+            context=message,
+            hint="if you trust it: git config --global --add safe.directory <folder>",
+        )
+    if ".lock': File exists" in message:
+        return ConflictError(
+            "repository-locked",
+            f"'git {args[0]}' found the repository locked",
+            context=message,
+            hint="repeat when the other git process has ended; remove the lock file if none runs",
+        )
+    return GitFailedError(
+        "git-failed",
+        f"'git {' '.join(args[:2])}' failed with exit code {result.code}",
+        context=message or None,
+    )
+
+
+def _missing(error: FileNotFoundError, cwd: Path | None) -> GitmemError:
+    if cwd is not None and not cwd.is_dir():
+        return BadInputError("no-such-folder", f"there is no folder '{cwd}'", context=str(error))
+    return BadInputError(
+        "git-missing",
+        "the git program is not on the PATH",
+        context=str(error),
+        hint="install git 2.39 or newer",
+    )
+
+
+def call(
+    args: Sequence[str],
+    *,
+    git_dir: Path | None = None,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> int:
+    """Run git on the user's own terminal and streams; gives its exit code."""
+    try:
+        done = subprocess.run(
+            command(git_dir, args), cwd=cwd, env=environment(identity=True, extra=env), check=False
+        )
+    except FileNotFoundError as error:
+        raise _missing(error, cwd) from error
+    return done.returncode
+
+
+def start(
+    *args: str, git_dir: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start git with pipes on its input and output, for a conversation such as `cat-file --batch`."""
+    return subprocess.Popen(
+        command(git_dir, args),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(extra=env),
+    )
