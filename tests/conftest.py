@@ -1,0 +1,151 @@
+"""The sealed world in which every test runs, and the repositories that are cheap to have."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pygit2
+import pytest
+from pygit2.enums import ConfigLevel
+
+from gitmem.config import AGENT_SIGNS
+
+RunGit = Callable[..., str]
+
+_GIT_CONFIG = """\
+[user]
+	name = Test Person
+	email = person@example.org
+[init]
+	defaultBranch = main
+[protocol "file"]
+	allow = always
+[commit]
+	gpgSign = false
+[gc]
+	auto = 0
+"""
+# Variables that change what git, click or a pager does, besides all GIT_*, GITMEM_*, XDG_* and LC_*.
+_DROPPED = {
+    *(sign.name for sign in AGENT_SIGNS),
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "EMAIL",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LESS",
+    "NO_COLOR",
+    "PAGER",
+    "SSH_ASKPASS",
+}
+_DROPPED_PREFIXES = ("GIT_", "GITMEM_", "XDG_", "LC_")
+
+
+def _leaks(name: str) -> bool:
+    return name in _DROPPED or name.startswith(_DROPPED_PREFIXES)
+
+
+def _seal(home: Path) -> dict[str, str]:
+    """The variables of a sealed world around `home`, whose folders are made."""
+    folders = {
+        "XDG_CONFIG_HOME": home / ".config",
+        "XDG_CACHE_HOME": home / ".cache",
+        "XDG_STATE_HOME": home / ".local" / "state",
+    }
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    # In HOME, not elsewhere: gitmem keeps GIT_CONFIG_GLOBAL from the git that it starts.
+    config = home / ".gitconfig"
+    config.write_text(_GIT_CONFIG, encoding="utf-8")
+    return {
+        "HOME": str(home),
+        **{name: str(folder) for name, folder in folders.items()},
+        "GIT_CONFIG_GLOBAL": str(config),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        # An editor that nobody expected fails instead of waiting for a person.
+        "GIT_EDITOR": "false",
+        "EDITOR": "false",
+        "VISUAL": "false",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "COLUMNS": "80",
+    }
+
+
+def _run_git(*args: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        ["git", *map(str, args)],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    said = f"git {' '.join(map(str, args))}: exit code {done.returncode}\n{done.stderr}"
+    assert done.returncode == 0, said
+    return done.stdout.removesuffix("\n")
+
+
+@pytest.fixture(autouse=True)
+def sealed_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the machine's own configuration, identity and variables out of the test; give HOME."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if _leaks(name):
+            monkeypatch.delenv(name)
+    for name, value in _seal(home).items():
+        monkeypatch.setenv(name, value)
+    # libgit2 reads HOME once, when it is loaded.
+    pygit2.settings.homedir = str(home)
+    search_path = pygit2.settings.search_path
+    search_path[ConfigLevel.GLOBAL] = str(home)
+    search_path[ConfigLevel.XDG] = str(home / ".config" / "git")
+    search_path[ConfigLevel.SYSTEM] = str(home / "no-system-configuration")
+    return home
+
+
+@pytest.fixture
+def run_git() -> RunGit:
+    """`run_git(*args, cwd=…)`: standard output of a git that succeeds, without the last line end."""
+    return _run_git
+
+
+@pytest.fixture(scope="session")
+def _host_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A host repository with two commits, always with the same object ids."""
+    place = tmp_path_factory.mktemp("host-template")
+    env = {name: value for name, value in os.environ.items() if not _leaks(name)}
+    env |= _seal(place / "home")
+    host = place / "host"
+    host.mkdir()
+    _run_git("init", "--quiet", cwd=host, env=env)
+    for number, (name, text) in enumerate(
+        [("README.md", "# A project\n"), ("src/app.py", 'print("hello")\n')]
+    ):
+        file = host / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        date = f"2026-01-0{number + 1}T12:00:00Z"
+        env |= {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+        _run_git("add", "--all", cwd=host, env=env)
+        _run_git("commit", "--quiet", "--message", f"Add {name}", cwd=host, env=env)
+    return host
+
+
+@pytest.fixture
+def host(_host_template: Path, tmp_path: Path) -> Path:
+    """A host repository of the test's own: two commits on `main`, and a clean worktree."""
+    return shutil.copytree(_host_template, tmp_path / "host", symlinks=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what root, whom file permissions do not stop, can't show."""
+    if item.get_closest_marker("plain_user") and os.geteuid() == 0:
+        pytest.skip("root is not stopped by file permissions")
