@@ -8,7 +8,6 @@ import pytest
 from gitmem import config
 from gitmem.errors import BadInputError
 
-
 # An environment as the tool makes it, and the tool.
 AGENTS: list[tuple[dict[str, str], str]] = [
     ({"CLAUDECODE": "1"}, "Claude Code"),
