@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import tomllib
@@ -72,3 +73,17 @@ def test_version_has_one_source() -> None:
     assert project["project"]["dynamic"] == ["version"]
     assert project["tool"]["hatch"]["version"]["path"] == "gitmem/__init__.py"
     assert re.match(r"\d+\.\d+\.\d+", gitmem.__version__)
+
+
+def test_every_test_says_what_it_expects() -> None:
+    """Each test states its expectation in a docstring."""
+    bad = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path))
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not ast.get_docstring(node)
+    ]
+
+    assert bad == []
