@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 from collections import defaultdict
@@ -31,15 +32,33 @@ def _error_classes() -> dict[str, type[GitmemError]]:
     return {name: cls for name, cls in found.items() if cls.__module__.startswith("gitmem")}
 
 
-def _raised() -> Iterator[tuple[str, ast.Call, type[GitmemError]]]:
-    """Each making of an error in the package: place, call and class."""
+def _part(call: ast.Call, cls: type[GitmemError], name: str) -> ast.expr | None:
+    """What `call`, which makes a `cls`, gives for the parameter `name`."""
+    by_name = {keyword.arg: keyword.value for keyword in call.keywords}
+    by_place = dict(zip(inspect.signature(cls).parameters, call.args, strict=False))
+    return by_name.get(name) or by_place.get(name)
+
+
+def _calls(tree: ast.AST, classes: dict[str, type[GitmemError]]) -> Iterator[tuple[ast.Call, str]]:
+    """Each call in `tree` that makes an error, and the name of its class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield node, ast.unparse(node.func).rpartition(".")[2]
+        elif isinstance(node, ast.ClassDef) and node.name in classes:
+            for part in ast.walk(node):
+                if isinstance(part, ast.Call) and ast.unparse(part.func) == "super().__init__":
+                    yield part, classes[node.name].__mro__[1].__name__
+
+
+def _raised(name: str) -> Iterator[tuple[str, ast.expr, type[GitmemError]]]:
+    """Each making of an error in the package: place, what it gives for `name`, and class."""
     classes = _error_classes()
     for path in sorted(Path(gitmem.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path)):
-            if isinstance(node, ast.Call) and node.args:
-                name = ast.unparse(node.func).rpartition(".")[2]
-                if name in classes:
-                    yield f"{path.name}:{node.lineno}", node, classes[name]
+        for call, made in _calls(ast.parse(path.read_text(encoding="utf-8"), path), classes):
+            if made in classes:
+                value = _part(call, classes[made], name)
+                if value is not None:
+                    yield f"{path.name}:{call.lineno}", value, classes[made]
 
 
 def _text(node: ast.expr, *, last: bool) -> str | None:
@@ -52,10 +71,9 @@ def _text(node: ast.expr, *, last: bool) -> str | None:
 def test_references_are_kebab_case() -> None:
     """A program matches on the reference, so that each is one plain word of one form."""
     bad = [
-        f"{place}: {call.args[0].value!r}"
-        for place, call, _ in _raised()
-        if isinstance(call.args[0], ast.Constant)
-        and not (isinstance(call.args[0].value, str) and KEBAB.match(call.args[0].value))
+        f"{place}: {value.value!r}"
+        for place, value, _ in _raised("reference")
+        if isinstance(value, ast.Constant) and not KEBAB.match(str(value.value))
     ]
 
     assert bad == []
@@ -64,9 +82,9 @@ def test_references_are_kebab_case() -> None:
 def test_a_reference_has_one_exit_code() -> None:
     """A script that knows an error by its reference also knows how the program ends."""
     codes = defaultdict(set)
-    for _, call, cls in _raised():
-        if isinstance(call.args[0], ast.Constant):
-            codes[call.args[0].value].add(cls.exit_code)
+    for _, value, cls in _raised("reference"):
+        if isinstance(value, ast.Constant):
+            codes[value.value].add(cls.exit_code)
 
     assert "key-invalid" in codes
     assert {name: found for name, found in codes.items() if len(found) > 1} == {}
@@ -75,15 +93,14 @@ def test_a_reference_has_one_exit_code() -> None:
 def test_messages_are_lower_case_without_a_stop() -> None:
     """A message reads as the rest of a sentence that begins with the program's name."""
     bad = []
-    for place, call, _ in _raised():
-        if len(call.args) > 1:
-            begin, end = (_text(call.args[1], last=last) for last in (False, True))
-            word = begin.split()[0] if begin and begin.split() else ""
-            # Names in capitals (HEAD, YAML, GITMEM_SESSION) stay as they are.
-            if word[:1].isupper() and not word.isupper():
-                bad.append(f"{place}: begins with {word!r}")
-            if end and end.endswith(".") and not end.endswith("..."):
-                bad.append(f"{place}: ends with a stop")
+    for place, value, _ in _raised("message"):
+        begin, end = (_text(value, last=last) for last in (False, True))
+        word = begin.split()[0] if begin and begin.split() else ""
+        # Names in capitals (HEAD, YAML, GITMEM_SESSION) stay as they are.
+        if word[:1].isupper() and not word.isupper():
+            bad.append(f"{place}: begins with {word!r}")
+        if end and end.endswith(".") and not end.endswith("..."):
+            bad.append(f"{place}: ends with a stop")
 
     assert bad == []
 
