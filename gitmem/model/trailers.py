@@ -253,7 +253,4 @@ def _guard(line: str) -> str:
 
 
 def _indent_trailers(body: str) -> str:
-    return "\n".join(
-        f" {line}" if _TRAILER.match(line) or line.startswith(_GENERATED) else line
-        for line in body.split("\n")
-    )
+    return "\n".join(f" {line}" if _TRAILER.match(line) else line for line in body.split("\n"))

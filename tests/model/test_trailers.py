@@ -131,6 +131,7 @@ def printed(message: Message) -> str:
 
 
 def assert_agrees(repo: Path, messages: list[str]) -> None:
+    """Each message is read as git reads it."""
     for message, (subject, text) in zip(messages, as_git_reads(repo, messages), strict=True):
         read = parse(message)
         assert printed(read) == text, message
@@ -238,6 +239,8 @@ def test_what_is_composed_is_read_back(
         del unix[0]
     assert read.trailers == tuple((name, value.strip(" \t")) for name, value in pairs)
     assert indented(read.subject) == indented(subject.strip(" \t"))
+    if pairs and SCISSORS not in body:
+        assert read.body.split("\n") == unix
     assert [*map(indented, read.body.split("\n"))] == [*map(indented, unix)]
     assert compose(read.subject, read.body, read.trailers) == message
 
