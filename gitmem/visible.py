@@ -38,7 +38,7 @@ _FLAGS = frozenset(
 _GLUE = "\u200d\ufe0f"
 _SUSPECT = re.compile(
     f"(?P<emoji>{'|'.join(sorted(_FLAGS))}|[0-9#*]\ufe0f\u20e3|{_ELEMENT}(?:\u200d{_ELEMENT})*)"
-    "|[^ -~\u00c0-\u024f\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3]"
+    "|[^ -~\u00c0-\u024f\u0400-\u0481\u3000-\u3029\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff60]"
 )
 
 # Letters that can be taken for Latin ones (the Unicode confusables of basic Latin letters).
@@ -94,7 +94,7 @@ def mixed_script_words(text: str) -> list[str]:
     A word is a run of letters: `USB-кабель` and `user_имя` are two honest words each, and Greek
     or Cyrillic letters without a Latin twin (`Δt`) are no disguise.
     """
-    if not _TWIN.search(text):
+    if text.isascii() or not _TWIN.search(text):
         return []
     words = dict.fromkeys(_WORD.findall(text))
     return [word for word in words if _TWIN.search(word) and any(map(_is_latin, word))]
