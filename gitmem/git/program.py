@@ -31,13 +31,15 @@ _KEPT = frozenset(
         "GIT_TERMINAL_PROMPT",
     }
 )
-# Who the user is, where the question is just that.
+# Who the user is and what they read and write with, where the question is just that.
 _IDENTITY = frozenset(
     {
         "GIT_AUTHOR_NAME",
         "GIT_AUTHOR_EMAIL",
         "GIT_COMMITTER_NAME",
         "GIT_COMMITTER_EMAIL",
+        "GIT_EDITOR",
+        "GIT_PAGER",
     }
 )
 
@@ -65,7 +67,9 @@ class GitFailedError(GitmemError):
     """A run of git that should have worked."""
 
 
-def environment(*, identity: bool = False, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(
+    *, identity: bool = False, extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The environment for a git process: the user's, without what would redirect git."""
     kept = _KEPT | _IDENTITY if identity else _KEPT
     env = {
@@ -87,7 +91,15 @@ def environment(*, identity: bool = False, extra: Mapping[str, str] | None = Non
 def command(git_dir: Path | None, args: Sequence[str]) -> list[str]:
     """The argument vector for git on the repository `git_dir` (None: whatever cwd says)."""
     where = [] if git_dir is None else [f"--git-dir={git_dir}"]
-    return ["git", *where, "-c", "core.fsmonitor=false", "-c", "advice.graftFileDeprecated=false", *args]
+    return [
+        "git",
+        *where,
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "advice.graftFileDeprecated=false",
+        *args,
+    ]
 
 
 def run(
@@ -98,11 +110,12 @@ def run(
     check: bool = True,
     identity: bool = False,
     env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
 ) -> Result:
-    """Run git to its end with no terminal.
+    """Run git to its end with no terminal; `timeout` is in seconds.
 
     Raises GitFailedError `git-failed` where `check` is set and git exits non-zero, and
-    BadInputError `git-missing` where there is no git program.
+    `git-timeout`, and BadInputError `git-missing` where there is no git program.
     """
     try:
         done = subprocess.run(
@@ -112,7 +125,11 @@ def run(
             capture_output=True,
             env=environment(identity=identity, extra=env),
             check=False,
+            timeout=timeout,
         )
+    except subprocess.TimeoutExpired as error:
+        message = f"'{_verb(args)}' did not end within {timeout:g} seconds"
+        raise GitFailedError("git-timeout", message) from error
     except FileNotFoundError as error:
         raise _missing(error, cwd) from error
     result = Result(done.returncode, done.stdout, done.stderr)
@@ -134,15 +151,23 @@ def failed(args: Sequence[str], result: Result) -> GitmemError:
     if ".lock': File exists" in message:
         return ConflictError(
             "repository-locked",
-            f"'git {args[0]}' found the repository locked",
+            f"'{_verb(args)}' found the repository locked",
             context=message,
             hint="repeat when the other git process has ended; remove the lock file if none runs",
         )
     return GitFailedError(
         "git-failed",
-        f"'git {' '.join(args[:2])}' failed with exit code {result.code}",
+        f"'{_verb(args)}' failed with exit code {result.code}",
         context=message or None,
     )
+
+
+def _verb(args: Sequence[str]) -> str:
+    """The command as a person would say it: `git worktree add`, without options for git itself."""
+    rest = list(args)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] == "-c" else 1]
+    return " ".join(["git", *rest[:2]])
 
 
 def _missing(error: FileNotFoundError, cwd: Path | None) -> GitmemError:
@@ -174,13 +199,25 @@ def call(
 
 
 def start(
-    *args: str, git_dir: Path | None = None, env: Mapping[str, str] | None = None
+    *args: str,
+    git_dir: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    keep: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start git with pipes on its input and output, for a conversation such as `cat-file --batch`."""
-    return subprocess.Popen(
-        command(git_dir, args),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(extra=env),
-    )
+    """Start git with pipes on its input and output, for a conversation such as `cat-file --batch`.
+
+    The file descriptors in `keep` stay open in it: a lock held through one lasts until both
+    have ended. Ctrl-C does not reach it; it ends when its input does.
+    """
+    try:
+        return subprocess.Popen(
+            command(git_dir, args),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(extra=env),
+            pass_fds=keep,
+            process_group=0,
+        )
+    except FileNotFoundError as error:
+        raise _missing(error, None) from error

@@ -165,7 +165,7 @@ def of_document(key: str, document: Document, *, tier: str) -> Entry:
         _text(document, "createdAt"),
         _text(document, "appliedFrom"),
         _text(document, "appliedBy"),
-        _sources(document),
+        sources_of(document),
         _related(document),
         tuple(pair for pair in document.values.items() if pair[0] not in _KEYS),
     )
@@ -235,7 +235,8 @@ def _related(document: Document) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _sources(document: Document) -> tuple[Source, ...]:
+def sources_of(document: Document) -> tuple[Source, ...]:
+    """The sources that a file names; raises FrontMatterFault."""
     sources: list[Source] = []
     for number, item in enumerate(_items(document, "sources")):
         if not isinstance(item, Table):

@@ -1,0 +1,340 @@
+"""Objects of one repository: bulk reading and all writing, with pygit2.
+
+The repository is opened as a bare object database without its git directory,
+so that nothing but objects has a say: libgit2 obeys `info/grafts` and reads
+the repository's config otherwise (seen on libgit2 1.9.7; it never obeys
+replace refs).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import DiffOption, FileMode, ObjectType, SortMode
+
+from gitmem.errors import BadInputError
+from gitmem.model.entries import key_of_path, path_of
+from gitmem.model.history import EMPTY_TREE, REGULAR, Blob, Change, Commit, Content, Person
+
+_DIFF = (
+    DiffOption.INCLUDE_TYPECHANGE | DiffOption.SKIP_BINARY_CHECK | DiffOption.DISABLE_PATHSPEC_MATCH
+)
+
+
+class Objects:
+    """The History of one tier's repository, and the writer of its objects."""
+
+    def __init__(self, git_dir: Path, tier: str) -> None:
+        self._tier = tier
+        self._odb = pygit2.Odb(str(git_dir / "objects"))
+        self._repo = pygit2.Repository()
+        self._repo.set_odb(self._odb)
+        self._commits: dict[str, Commit] = {}
+        self._kept: dict[str, bytes] = {}
+
+    @property
+    def tier(self) -> str:
+        """Whose repository it is: `user` or `project`."""
+        return self._tier
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def exists(self, id_: str) -> bool:
+        """Whether there is an object with this id."""
+        return pygit2.Oid(hex=id_) in self._odb
+
+    def kind(self, id_: str) -> str:
+        """`commit`, `tag`, `tree` or `blob`."""
+        kind, _ = self._read(id_)
+        return ObjectType(kind).name.lower()
+
+    def commit(self, id_: str) -> Commit:
+        """The commit `id_`, parsed from its own bytes."""
+        known = self._commits.get(id_)
+        if known is None:
+            kind, data = self._read(id_)
+            if kind != ObjectType.COMMIT:
+                raise _missing(id_, "is no commit")
+            known = self._commits[id_] = parse_commit(id_, data)
+        return known
+
+    def tag(self, id_: str) -> tuple[str, str] | None:
+        """What an annotated tag points to, and its message; None where `id_` is no tag object."""
+        kind, data = self._read(id_)
+        if kind != ObjectType.TAG:
+            return None
+        head, _, message = data.partition(b"\n\n")
+        target = head.split(b"\n", 1)[0].removeprefix(b"object ")
+        return target.decode("ascii"), message.decode("utf-8", "replace")
+
+    def contents(self, tree: str) -> Mapping[str, Blob]:
+        """All entries of a tree, by key."""
+        return {key: blob for path, blob in self.paths(tree).items() if (key := key_of_path(path))}
+
+    def paths(self, tree: str) -> dict[str, Blob]:
+        """All files of a tree, entries or not, by path."""
+        found: dict[str, Blob] = {}
+        waiting = [("", self._tree(tree))]
+        while waiting:
+            prefix, folder = waiting.pop()
+            for item in folder:
+                path = f"{prefix}{item.name}"
+                if item.filemode == FileMode.TREE:
+                    waiting.append((f"{path}/", self._tree(str(item.id))))
+                else:
+                    found[path] = Blob(str(item.id), int(item.filemode))
+        return found
+
+    def content(self, tree: str, key: str) -> Content:
+        """One entry of a tree."""
+        if tree == EMPTY_TREE:
+            return None
+        try:
+            item = self._tree(tree)[path_of(key)]
+        except KeyError:
+            return None
+        return Blob(str(item.id), int(item.filemode)) if item.filemode != FileMode.TREE else None
+
+    def changes(self, old: str, new: str) -> Mapping[str, Change]:
+        """The entries in which two trees differ, by key, in order of their paths."""
+        return {
+            key: change
+            for path, change in self.path_changes(old, new).items()
+            if (key := key_of_path(path))
+        }
+
+    def path_changes(self, old: str, new: str) -> dict[str, Change]:
+        """The files in which two trees differ, entries or not, by path."""
+        if old == new:
+            return {}
+        found: dict[str, Change] = {}
+        diff = self._tree(old).diff_to_tree(self._tree(new), _DIFF, 0, 0)
+        for delta in diff.deltas:
+            for side, file in enumerate((delta.old_file, delta.new_file)):
+                if file.mode == 0:
+                    continue
+                before, after = found.get(file.path, (None, None))
+                blob = Blob(str(file.id), int(file.mode))
+                found[file.path] = (blob, after) if side == 0 else (before, blob)
+        return found
+
+    def data(self, blob: str) -> bytes:
+        """A blob's bytes, also of one that was only handed to `keep`."""
+        if blob in self._kept:
+            return self._kept[blob]
+        kind, data = self._read(blob)
+        if kind != ObjectType.BLOB:
+            raise _missing(blob, "is no blob")
+        return data
+
+    def keep(self, data: bytes) -> Blob:
+        """What an entry with these bytes is in a tree. Nothing is written: it is kept in memory."""
+        id_ = blob_id(data)
+        if id_ not in self._kept and not self.exists(id_):
+            self._kept[id_] = data
+        return Blob(id_, REGULAR)
+
+    def merge_bases(self, one: str, other: str) -> Sequence[str]:
+        """All best common ancestors, in order of their ids."""
+        found: pygit2.Oid | None = self._repo.merge_base(one, other)
+        if found is None:
+            return ()
+        base = str(found)
+        common = self._reach(one, (base,)) & self._reach(other, (base,))
+        if not common:
+            return (base,)
+        common.add(base)
+        best = {id_ for id_ in common if not (self._descendants_in(id_, common))}
+        return sorted(best)
+
+    def _descendants_in(self, id_: str, common: set[str]) -> bool:
+        return any(other != id_ and self.is_ancestor(id_, other) for other in common)
+
+    def _reach(self, tip: str, excluded: Iterable[str]) -> set[str]:
+        walker = self._repo.walk(tip, SortMode.NONE)
+        for id_ in excluded:
+            walker.hide(id_)
+        return {str(commit.id) for commit in walker}
+
+    def is_ancestor(self, ancestor: str, tip: str) -> bool:
+        """Whether `tip` reaches `ancestor`; a commit reaches itself."""
+        return ancestor == tip or self._repo.descendant_of(tip, ancestor)
+
+    def between(self, tip: str, excluded: Iterable[str]) -> Sequence[str]:
+        """What `tip` reaches and none of `excluded` does, parents first, ties by id."""
+        within = self._reach(tip, excluded)
+        if len(within) < 2:
+            return tuple(within)
+        return parents_first({id_: self.commit(id_).parents for id_ in within})
+
+    def text_merge(self, base: Blob, ours: Blob, theirs: Blob) -> bytes | None:
+        """What git's own text merge makes of three files; None where it finds a conflict."""
+        if any(blob.id in self._kept for blob in (base, ours, theirs)):
+            return None
+        ancestor, our, their = (
+            pygit2.IndexEntry("entry.md", pygit2.Oid(hex=blob.id), FileMode.BLOB)
+            for blob in (base, ours, theirs)
+        )
+        result = self._repo.merge_file_from_index(ancestor, our, their)
+        if not result.automergeable or result.contents is None:
+            return None
+        return result.contents.encode("utf-8", "surrogateescape")
+
+    def _tree(self, id_: str) -> pygit2.Tree:
+        if id_ == EMPTY_TREE:
+            # It need not lie in the object database: git itself takes it as known.
+            id_ = str(self._repo.TreeBuilder().write())
+        try:
+            tree = self._repo[id_]
+        except KeyError:
+            raise _missing(id_, "is missing") from None
+        if not isinstance(tree, pygit2.Tree):
+            raise _missing(id_, "is no tree")
+        return tree
+
+    def _read(self, id_: str) -> tuple[int, bytes]:
+        try:
+            kind, data = self._odb.read(id_)
+        except (KeyError, ValueError):
+            raise _missing(id_, "is missing") from None
+        return int(kind), data
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def write_blob(self, data: bytes) -> Blob:
+        """Write a blob, as an ordinary file."""
+        return Blob(str(self._repo.create_blob(data)), REGULAR)
+
+    def write_tree(self, tree: str, files: Mapping[str, Content]) -> str:
+        """The tree `tree` with these files (by path) put in, or taken out where None is given."""
+        written = self._write_folder(None if tree == EMPTY_TREE else self._tree(tree), files)
+        return written or str(self._repo.TreeBuilder().write())
+
+    def _write_folder(self, tree: pygit2.Tree | None, files: Mapping[str, Content]) -> str | None:
+        """One folder of a tree, with all below it; None where nothing is left in it."""
+        builder = self._repo.TreeBuilder(tree) if tree is not None else self._repo.TreeBuilder()
+        folders: dict[str, dict[str, Content]] = {}
+        for path, content in files.items():
+            name, _, rest = path.partition("/")
+            if rest:
+                folders.setdefault(name, {})[rest] = content
+            elif content is not None:
+                builder.insert(name, content.id, FileMode(content.mode))
+            elif tree is not None and name in tree:
+                builder.remove(name)
+        for name, below in folders.items():
+            inner = tree[name] if tree is not None and name in tree else None
+            written = self._write_folder(inner if isinstance(inner, pygit2.Tree) else None, below)
+            if written is not None:
+                builder.insert(name, written, FileMode.TREE)
+            elif inner is not None:
+                builder.remove(name)
+        return str(builder.write()) if len(builder) else None
+
+    def write_commit(
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        author: Person,
+        committer: Person | None = None,
+    ) -> str:
+        """Write a commit; no ref moves."""
+        committer = committer or author
+        return str(
+            self._repo.create_commit(
+                None, _signature(author), _signature(committer), message, tree, list(parents)
+            )
+        )
+
+    def write_tag(self, name: str, target: str, tagger: Person, message: str) -> str:
+        """Write an annotated tag object on a commit; no ref is made."""
+        head = (
+            f"object {target}\ntype commit\ntag {name}\n"
+            f"tagger {tagger.name} <{tagger.email}> {tagger.time} {_zone(tagger.offset)}\n\n"
+        )
+        data = head.encode() + message.encode("utf-8", "surrogateescape")
+        return str(self._odb.write(ObjectType.TAG, data))
+
+
+def parents_first(parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """The commits of a graph so that parents precede children, ties by id."""
+    import heapq
+
+    missing = {id_: sum(p in parents for p in above) for id_, above in parents.items()}
+    children: dict[str, list[str]] = {}
+    for id_, above in parents.items():
+        for parent in above:
+            if parent in parents:
+                children.setdefault(parent, []).append(id_)
+    ready = [id_ for id_, count in missing.items() if count == 0]
+    heapq.heapify(ready)
+    order: list[str] = []
+    while ready:
+        id_ = heapq.heappop(ready)
+        order.append(id_)
+        for child in children.get(id_, ()):
+            missing[child] -= 1
+            if missing[child] == 0:
+                heapq.heappush(ready, child)
+    return order
+
+
+def blob_id(data: bytes) -> str:
+    """The id that git gives a blob with these bytes (SHA-1 over `blob <size>`, NUL, data)."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def parse_commit(id_: str, data: bytes) -> Commit:
+    """A commit from its object's bytes. Bytes that are not UTF-8 are shown as U+FFFD."""
+    head, _, message = data.partition(b"\n\n")
+    tree = ""
+    parents: list[str] = []
+    people: dict[bytes, Person] = {}
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        if name == b"tree":
+            tree = value.decode("ascii")
+        elif name == b"parent":
+            parents.append(value.decode("ascii"))
+        elif name in (b"author", b"committer"):
+            people[name] = parse_person(value)
+    nobody = Person("", "", 0, 0)
+    author, committer = people.get(b"author", nobody), people.get(b"committer", nobody)
+    return Commit(id_, tuple(parents), tree, message.decode("utf-8", "replace"), author, committer)
+
+
+def parse_person(value: bytes) -> Person:
+    """An author or committer line without its first word; what can't be read is empty or 0."""
+    who, _, when = value.rpartition(b"> ")
+    name, _, email = who.partition(b" <")
+    time, _, zone = when.decode("ascii", "replace").partition(" ")
+    try:
+        seconds = int(time)
+        sign = -1 if zone.startswith("-") else 1
+        offset = sign * (int(zone[1:3]) * 60 + int(zone[3:5])) if len(zone) == 5 else 0
+    except ValueError:
+        seconds, offset = 0, 0
+    return Person(
+        name.decode("utf-8", "replace"), email.decode("utf-8", "replace"), seconds, offset
+    )
+
+
+def _zone(offset: int) -> str:
+    sign = "-" if offset < 0 else "+"
+    return f"{sign}{abs(offset) // 60:02d}{abs(offset) % 60:02d}"
+
+
+def _signature(person: Person) -> pygit2.Signature:
+    return pygit2.Signature(person.name, person.email, person.time, person.offset, "utf-8")
+
+
+def _missing(id_: str, what: str) -> BadInputError:
+    return BadInputError(
+        "object-missing",
+        f"the object {id_} {what}",
+        hint="the repository may be shallow or damaged: try 'gitmem git fsck', or fetch again",
+    )

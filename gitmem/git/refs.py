@@ -1,0 +1,132 @@
+"""Refs of one repository, read from git's own files.
+
+Our repositories keep plain ref files (`docs/git-format.md`), so that a look at
+`memory/main` costs a file, not a process. Single new refs are made here with
+git's own lock protocol; whatever moves or deletes goes through `checkout.move`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from gitmem.errors import BadInputError, ConflictError
+
+_ID = re.compile(r"[0-9a-f]{40}\Z")
+
+
+def read(git_dir: Path, name: str) -> str | None:
+    """The id that the ref `name` (full name) has, or None.
+
+    Raises BadInputError `symbolic-ref` where it points to another ref: then whoever
+    made it chooses what our refs mean.
+    """
+    try:
+        text = (git_dir / name).read_text("utf-8", "replace").strip()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return _packed(git_dir).get(name)
+    return _checked(name, text)
+
+
+def listed(git_dir: Path, *prefixes: str) -> dict[str, str]:
+    """All refs whose full names begin with one of `prefixes`, sorted by name."""
+    found = {name: id_ for name, id_ in _packed(git_dir).items() if name.startswith(prefixes)}
+    for prefix in prefixes:
+        for name in _loose(git_dir, prefix):
+            with suppress(FileNotFoundError):
+                text = (git_dir / name).read_text("utf-8", "replace").strip()
+                found[name] = _checked(name, text)
+    return dict(sorted(found.items()))
+
+
+def names(git_dir: Path, prefix: str) -> set[str]:
+    """The names alone of the refs below `prefix`, which ends in `/`: one folder, not deeper."""
+    found = {name for name in _packed(git_dir) if name.startswith(prefix)}
+    with suppress(FileNotFoundError), os.scandir(git_dir / prefix) as items:
+        found.update(prefix + item.name for item in items if not item.name.endswith(".lock"))
+    return found
+
+
+def create(git_dir: Path, name: str, id_: str) -> None:
+    """Make the ref `name`, which must not exist.
+
+    Raises ConflictError `ref-exists` or `repository-locked`. The lock file is git's own
+    protocol: another process that wants the same ref sees ours.
+    """
+    path = git_dir / name
+    lock = path.with_name(f"{path.name}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        raise ConflictError(
+            "repository-locked",
+            f"'{name}' is being written by another process",
+            context=f"{lock} exists",
+            hint="repeat; remove the lock file if no git process runs",
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(f"{id_}\n".encode())
+        if path.exists() or name in _packed(git_dir):
+            raise ConflictError("ref-exists", f"'{name}' exists already")
+        lock.rename(path)
+    except BaseException:
+        lock.unlink(missing_ok=True)
+        raise
+
+
+def _checked(name: str, text: str) -> str:
+    if _ID.match(text):
+        return text
+    if text.startswith("ref:"):
+        raise BadInputError(
+            "symbolic-ref",
+            f"'{name}' points to another ref",
+            context=text,
+            hint=f"make it a plain ref: gitmem git update-ref --no-deref {name} <commit>",
+        )
+    raise BadInputError("broken-ref", f"'{name}' holds no commit id", context=text[:80])
+
+
+def _loose(git_dir: Path, prefix: str) -> Iterator[str]:
+    """The names of ref files that begin with `prefix`."""
+    folder, _, start = prefix.rpartition("/")
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(git_dir / here) as items:
+            for item in items:
+                name = f"{here}/{item.name}"
+                if not name.startswith(prefix) and here == folder and start:
+                    continue
+                if item.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+                elif not item.name.endswith(".lock"):
+                    yield name
+
+
+_cache: dict[str, tuple[tuple[int, int, int], dict[str, str]]] = {}
+
+
+def _packed(git_dir: Path) -> dict[str, str]:
+    """The refs in `packed-refs`; parsed again only when the file is another one."""
+    path = git_dir / "packed-refs"
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return {}
+    mark = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+    known = _cache.get(str(path))
+    if known is not None and known[0] == mark:
+        return known[1]
+    found: dict[str, str] = {}
+    for line in path.read_text("utf-8", "replace").split("\n"):
+        id_, _, name = line.partition(" ")
+        if _ID.match(id_) and name:
+            found[name] = id_
+    _cache[str(path)] = (mark, found)
+    return found

@@ -1,0 +1,1157 @@
+"""Propose, review, decide: what people and agents do with memory.
+
+`gitmem.open` gives a `Memory`. Nothing here prints, asks or reads the
+environment: whoever decides is an explicit argument.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gitmem import clock, dropbox, ids, layout
+from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
+from gitmem.git import checkout, discover, identity, refs, tierrepo
+from gitmem.git.checkout import Left
+from gitmem.git.transaction import RefChange
+from gitmem.model import candidates, context, entries, merge, patches, tiers, trailers
+from gitmem.model.approval import Judgement, merge_contents
+from gitmem.model.candidates import Candidate
+from gitmem.model.entries import Entry, Source
+from gitmem.model.events import Event
+from gitmem.model.history import Content, Person
+from gitmem.store import Store, Stub
+
+DEFAULT_ACTOR = "agent"
+DEFAULT_PRIORITY = "medium"
+_ACTOR_HOST = "gitmem.invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What somebody wants of one entry: a new body, another type, or its deletion.
+
+    What is None stays as it is approved; a new entry needs `type` and `body`.
+    """
+
+    key: str
+    body: str | None = None
+    type: str | None = None
+    delete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A proposal's candidate. `made` is false where `id` was there already; `note` says why.
+
+    `dropped` is the drop-box file that was written instead, where the repository
+    could not be.
+    """
+
+    id: str
+    made: bool
+    note: str | None = None
+    dropped: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a decision did: the commit that it made, and the files that it left alone."""
+
+    commit: str
+    candidate: str | None
+    entries: tuple[str, ...] = ()
+    left: tuple[Left, ...] = ()
+    claimed: tuple[dropbox.Claim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """An entry of a candidate that conflicts: the three sides' text, and both in one text."""
+
+    key: str
+    base: str | None
+    approved: str | None
+    proposed: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Where an entry's present content comes from, newest first."""
+
+    id: str
+    tier: str
+    entry: Entry | None
+    text: str | None
+    chapters: tuple[Chapter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One approved change of an entry: who proposed it on which evidence, and who approved it."""
+
+    event: Event
+    decided: Event
+    proposed: Event | None
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreviewed:
+    """An entry whose present file no approval covers: it keeps what was approved last."""
+
+    id: str
+    tier: str
+    commit: str
+    found: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A context, and what of the memory did not get into it without anybody's decision."""
+
+    context: context.Context
+    unreviewed: tuple[Unreviewed, ...] = ()
+    broken: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Grounds:
+    """What a proposal says for itself, besides its entries."""
+
+    rationale: str
+    sources: tuple[Source, ...]
+    priority: str
+    actor: str
+
+
+class Memory:
+    """The memory that holds at a place: the user's, and the project's where there is one."""
+
+    def __init__(self, found: layout.Tiers, path: Path) -> None:
+        self.path = path
+        self.found = found
+        self._stores: dict[str, Store] = {}
+
+    # -- tiers -----------------------------------------------------------------------------
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The tiers that there are, the project's first."""
+        places = (self.found.project, self.found.user)
+        return tuple(place.scope for place in places if place is not None)
+
+    def default_scope(self) -> str:
+        """Where a proposal goes that names no scope: the project, or outside one the user."""
+        return "user" if self.found.here is None else "project"
+
+    def store(self, scope: str) -> Store:
+        """The store of a tier. Raises BadInputError `no-such-tier` where it is not set up."""
+        if scope not in ("user", "project"):
+            raise BadInputError(
+                "scope-unknown",
+                f"'{scope}' is no scope of durable memory",
+                hint="one of: user, project",
+            )
+        if scope not in self._stores:
+            place = {"user": self.found.user, "project": self.found.project}.get(scope)
+            if place is None:
+                raise _no_tier(scope, in_project=self.found.here is not None)
+            self._stores[scope] = Store(place)
+        return self._stores[scope]
+
+    def stores(self, scope: str | None = None) -> list[Store]:
+        """The stores of one tier, or of all, the project's first."""
+        if scope is not None:
+            return [self.store(scope)]
+        return [self.store(name) for name in self.scopes]
+
+    def person(self) -> Person:
+        """The user, as git knows them here. Raises BadInputError `no-identity`."""
+        return identity.person(self._cwd())
+
+    def _cwd(self) -> Path:
+        return self.path if self.path.is_dir() else self.path.parent
+
+    # -- propose ---------------------------------------------------------------------------
+
+    def propose(
+        self,
+        *drafts: Draft,
+        rationale: str,
+        sources: Sequence[Source] = (),
+        priority: str = DEFAULT_PRIORITY,
+        actor: str = DEFAULT_ACTOR,
+        scope: str | None = None,
+    ) -> Outcome:
+        """Make a candidate of `drafts` in one tier.
+
+        An identical pending candidate, or one that changes nothing that is
+        approved, is not made twice: the existing id comes back. Where the
+        repository can't be written, the proposal goes into the drop box.
+        """
+        store = self.store(scope if scope is not None else self.default_scope())
+        if len({draft.key for draft in drafts}) != len(drafts):
+            raise BadInputError("entry-twice", "a proposal names an entry twice")
+        made = {draft.key: self._drafted(store, draft, sources) for draft in drafts}
+        return self._propose(store, made, _Grounds(rationale, tuple(sources), priority, actor))
+
+    def propose_patch(
+        self,
+        diff: str,
+        *,
+        rationale: str,
+        sources: Sequence[Source] = (),
+        priority: str = DEFAULT_PRIORITY,
+        actor: str = DEFAULT_ACTOR,
+        scope: str | None = None,
+    ) -> Outcome:
+        """Make a candidate of a unified diff of approved entry files.
+
+        Raises BadInputError `patch-invalid`, `patch-no-entry` or `patch-does-not-apply`, which
+        names the hunk.
+        """
+        store = self.store(scope if scope is not None else self.default_scope())
+        made = self._patched(store, diff)
+        return self._propose(store, made, _Grounds(rationale, tuple(sources), priority, actor))
+
+    def _patched(self, store: Store, diff: str) -> dict[str, Entry | None]:
+        changed = patches.apply(diff, lambda key: store.text(store.approved_content(key)))
+        return {
+            key: None if text is None else entries.parse(key, text.encode(), tier=store.tier)
+            for key, text in changed.items()
+        }
+
+    def _propose(
+        self,
+        store: Store,
+        made: Mapping[str, Entry | None],
+        grounds: _Grounds,
+    ) -> Outcome:
+        _check_proposal(made, grounds)
+        existing = self._already(store, made)
+        if existing is not None:
+            return existing
+        at = clock.now()
+        id_ = store.new_id(at)
+        message = _proposal_message(id_, list(made), grounds)
+        contents = {
+            key: None if entry is None else entries.serialize(_applied_from(entry, id_))
+            for key, entry in made.items()
+        }
+        try:
+            commit = store.write_candidate(contents, message, actor_person(grounds.actor, at))
+            store.open_candidate(id_, commit)
+        except OSError as error:
+            return self._drop(store, id_, made, grounds.rationale, error)
+        store.remember(id_, _said(made), commit)
+        return Outcome(id_, made=True)
+
+    def _drafted(self, store: Store, draft: Draft, sources: Sequence[Source]) -> Entry | None:
+        """The entry that a draft asks for; None for a deletion."""
+        ids.check_key(draft.key)
+        approved = store.entry(draft.key, store.approved_content(draft.key))
+        if draft.delete:
+            if approved is None:
+                raise NotFoundError(
+                    "no-such-entry",
+                    f"there is no approved entry {ids.entry_id(draft.key)} to delete",
+                    hint="gitmem log --kind memory.updated lists the entries that there were",
+                )
+            return None
+        kind = draft.type or (approved.type if approved is not None else None)
+        body = draft.body if draft.body is not None else (approved.body if approved else None)
+        if kind is None or body is None:
+            raise BadInputError(
+                "type-missing" if kind is None else "body-missing",
+                f"{ids.entry_id(draft.key)} is new and needs a {'type' if kind is None else 'body'}",
+                hint=f"add --type {'|'.join(entries.TYPES)}" if kind is None else "add --body",
+            )
+        if approved is not None:
+            known = approved.sources
+            merged = (*known, *(source for source in sources if source not in known))
+            changed = replace(approved, type=kind, body=body, sources=merged, applied_by="user")
+            return entries.check(changed)
+        return entries.check(
+            Entry(
+                key=draft.key,
+                type=kind,
+                scope=store.tier,
+                body=body,
+                created_at=clock.rfc3339(clock.now()),
+                applied_from=None,
+                applied_by="user",
+                sources=tuple(sources),
+                related_sessions=(),
+            )
+        )
+
+    def _already(self, store: Store, made: Mapping[str, Entry | None]) -> Outcome | None:
+        """The outcome where nothing new is said."""
+        pending = store.same_pending(_said(made))
+        if pending is not None:
+            return Outcome(pending, made=False, note="it is pending already")
+        for key, entry in made.items():
+            approved = store.entry(key, store.approved_content(key))
+            if entry is None or approved is None or not candidates.says_the_same(entry, approved):
+                return None
+        last = _last_change(store, next(iter(made)))
+        return Outcome(last or "", made=False, note="it changes nothing: approved memory says so")
+
+    def _drop(
+        self,
+        store: Store,
+        id_: str,
+        made: Mapping[str, Entry | None],
+        rationale: str,
+        error: OSError,
+    ) -> Outcome:
+        """Leave a proposal in the drop box, where this process may write nothing else."""
+        if self.found.here is None or store.tier != "project" or len(made) != 1:
+            raise BadInputError(
+                "cannot-write",
+                f"the {store.tier} memory can't be written here",
+                context=str(error),
+                hint="a sandbox can drop one entry of the project at a time",
+            ) from error
+        ((key, entry),) = made.items()
+        box = layout.drop_box(self.found.here.root)
+        path = dropbox.write(box, id_, key, entry, rationale)
+        return Outcome(id_, made=True, note="the repository can't be written here", dropped=path)
+
+    # -- look ------------------------------------------------------------------------------
+
+    def candidates(
+        self, *states: str, scope: str | None = None, remote: bool = True
+    ) -> list[Candidate]:
+        """The candidates in `states` (none: the pending ones), the project's first, by age."""
+        wanted = states or ("pending",)
+        found = [
+            store.candidate(stub)
+            for store in self.stores(scope)
+            for stub in store.stubs()
+            if stub.state in wanted and (remote or stub.remote is None)
+        ]
+        order = {name: place for place, name in enumerate(self.scopes)}
+        return sorted(found, key=lambda item: (order[item.tier], item.created_at, item.id))
+
+    def candidate(self, name: str, *, scope: str | None = None) -> Candidate:
+        """The candidate that `name`, an id or an unambiguous part of one, means.
+
+        Raises NotFoundError `no-such-candidate` and BadInputError `ambiguous-id`.
+        """
+        store, stub = self._stub(name, scope)
+        return store.candidate(stub)
+
+    def _stub(self, name: str, scope: str | None = None) -> tuple[Store, Stub]:
+        found = self._find_stub(name, scope)
+        if found is None:
+            raise NotFoundError(
+                "no-such-candidate",
+                f"no candidate is called '{name}'",
+                hint="gitmem list --state all shows all of them",
+            )
+        return found
+
+    def _find_stub(self, name: str, scope: str | None) -> tuple[Store, Stub] | None:
+        name = name.removeprefix("memory/candidate/")
+        near: list[tuple[Store, Stub]] = []
+        for store in self.stores(scope):
+            stubs = store.stubs()
+            exact = [stub for stub in stubs if stub.id == name]
+            if exact:
+                return store, exact[0]
+            near.extend((store, stub) for stub in stubs if name and name in stub.id)
+        different = sorted({(store.tier, stub.id) for store, stub in near})
+        if len(different) > 1:
+            raise BadInputError(
+                "ambiguous-id",
+                f"'{name}' could be {len(different)} candidates",
+                context=", ".join(id_ for _, id_ in different[:8]),
+                hint="name more of the id",
+            )
+        return near[0] if near else None
+
+    def dropped(self) -> list[dropbox.Dropped]:
+        """What lies in the drop boxes of the project."""
+        if self.found.here is None:
+            return []
+        return [item for box in self._drop_boxes() for item in dropbox.listed(box)]
+
+    def _drop_boxes(self) -> list[Path]:
+        """The drop boxes of all worktrees of the host, or of the project's one folder."""
+        here = self.found.here
+        if here is None:
+            return []
+        roots = [here.root]
+        if here.host is not None:
+            roots += [top for top in discover.worktrees(here.host) if top != here.root]
+        return [layout.drop_box(root) for root in roots]
+
+    def entries(self, scope: str | None = None) -> list[Entry]:
+        """The approved entries that can be read, the project's first, by key."""
+        found: list[Entry] = []
+        for store in self.stores(scope):
+            for key, content in sorted(store.approved().items()):
+                try:
+                    entry = store.entry(key, content)
+                except entries.EntryFault:
+                    continue
+                if entry is not None:
+                    found.append(entry)
+        return found
+
+    # -- decide ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _deciding(self, store: Store) -> Iterator[list[dropbox.Claim]]:
+        """Hold a tier for one decision: nobody else decides, and its folder is fit for it."""
+        place = store.place
+        tierrepo.restore_folder(place)
+        with checkout.deciding(tierrepo.place_of(place)):
+            _check_folder(place)
+            yield self._claim(store) if store.tier == "project" else []
+
+    def _claim(self, store: Store) -> list[dropbox.Claim]:
+        """Make candidates of what lies in the drop boxes."""
+        return [
+            claim
+            for box in self._drop_boxes()
+            for claim in dropbox.claim(box, lambda drop: self._take_up(store, drop))
+        ]
+
+    def _take_up(self, store: Store, drop: dropbox.Drop) -> str:
+        grounds = _Grounds(
+            drop.rationale, drop.sources, drop.priority or DEFAULT_PRIORITY, DEFAULT_ACTOR
+        )
+        if drop.patch is None:
+            draft = Draft(drop.key, drop.body, drop.type, drop.delete)
+            made = {drop.key: self._drafted(store, draft, drop.sources)}
+        else:
+            made = self._patched(store, drop.patch)
+            if made.keys() != {drop.key}:
+                raise BadInputError(
+                    "patch-no-entry", f"the patch is not one of {ids.entry_id(drop.key)} alone"
+                )
+        return self._propose(store, made, grounds).id
+
+    def apply(
+        self, name: str, *, by: Person, expect: str | None = None, scope: str | None = None
+    ) -> Decision:
+        """Merge a candidate into `memory/main`.
+
+        `expect` binds it to what was seen: a digest, or the candidate's commit.
+        Raises ConflictError `stale` where that has changed, `candidate-conflicts`
+        where it does not go together with what is approved now.
+        """
+        store, _ = self._stub(name, scope)
+        with self._deciding(store) as claimed:
+            found = self.candidate(name, scope=store.tier)
+            _check_open(found)
+            _check_expected(found, expect)
+            _check_fit(found)
+            main = store.main()
+            tree = self._merged_tree(store, found)
+            commit = store.objects.write_commit(
+                tree, [main, found.commit], _apply_message(found), by, _now_as(by)
+            )
+            left = self._move(store, commit, main, self._closing_refs(store, found))
+        touched = tuple(entry.id for entry in found.entries)
+        return Decision(commit, found.id, touched, tuple(left), tuple(claimed))
+
+    def _merged_tree(self, store: Store, found: Candidate) -> str:
+        files: dict[str, Content] = {
+            entries.path_of(entry.key): entry.result for entry in found.entries
+        }
+        tree = store.objects.commit(store.main()).tree
+        base = (
+            store.objects.commit(found.base).tree if found.base is not None else layout.EMPTY_TREE
+        )
+        here = store.objects.path_changes(base, tree)
+        for path, content in found.files.items():
+            if path in here and here[path][1] != content:
+                raise ConflictError(
+                    "candidate-conflicts",
+                    f"'{path}' was changed in memory/main as well",
+                    hint=f"settle it by hand: gitmem git merge memory/candidate/{found.id}",
+                )
+            files[path] = content
+        return store.objects.write_tree(tree, files)
+
+    def _closing_refs(self, store: Store, found: Candidate) -> list[RefChange]:
+        """The refs of a candidate that go when it is decided."""
+        changes: list[RefChange] = []
+        for ref in (layout.candidate_ref(found.id), layout.kept_ref(found.id)):
+            tip = refs.read(store.place.git_dir, ref)
+            if tip is not None:
+                changes.append(RefChange(ref, None, tip))
+        return changes
+
+    def _move(
+        self, store: Store, commit: str, main: str, others: Iterable[RefChange] = ()
+    ) -> list[Left]:
+        changes = [RefChange(layout.MAIN, commit, main), *others]
+        changed = {change.name for change in changes}
+        anchors = [change for change in self._anchors(store) if change.name not in changed]
+        return checkout.move(tierrepo.place_of(store.place), [*changes, *anchors])
+
+    def _anchors(self, store: Store) -> list[RefChange]:
+        """The anchors that pending candidates lack, or that lag behind them."""
+        git_dir = store.place.git_dir
+        heads = refs.listed(git_dir, layout.CANDIDATES)
+        kept = refs.listed(git_dir, layout.KEPT)
+        return [
+            RefChange(layout.kept_ref(id_), tip, kept.get(layout.kept_ref(id_)))
+            for ref, tip in heads.items()
+            if ids.is_candidate_id(id_ := ref.removeprefix(layout.CANDIDATES))
+            and kept.get(layout.kept_ref(id_)) != tip
+        ]
+
+    def discard(
+        self,
+        name: str,
+        *,
+        by: Person,
+        reason: str = "",
+        expect: str | None = None,
+        never: bool = False,
+        scope: str | None = None,
+    ) -> Decision:
+        """Close a candidate for good: an empty commit and a tag keep it, its branch goes."""
+        store, _ = self._stub(name, scope)
+        with self._deciding(store) as claimed:
+            found = self.candidate(name, scope=store.tier)
+            _check_open(found)
+            _check_expected(found, expect)
+            commit = self._close(store, found, by, "candidate.discarded", reason, never=never)
+        return Decision(commit, found.id, (), (), tuple(claimed))
+
+    def _close(
+        self,
+        store: Store,
+        found: Candidate,
+        by: Person,
+        event: str,
+        reason: str,
+        *,
+        never: bool = False,
+    ) -> str:
+        told = [(trailers.EVENT, event), (trailers.CANDIDATE, found.id)]
+        told += [(trailers.NEVER, "true")] if never else []
+        verb = event.partition(".")[2].removesuffix("ed")
+        message = trailers.compose(f"memory: {verb} {found.id}", reason, told)
+        tree = store.objects.commit(found.commit).tree
+        closing = store.objects.write_commit(tree, [found.commit], message, by, _now_as(by))
+        ref = layout.discarded_ref(found.id, closing)
+        tag = store.objects.write_tag(ref.removeprefix("refs/tags/"), closing, _now_as(by), message)
+        changes = [RefChange(ref, tag, None), *self._closing_refs(store, found)]
+        checkout.move(tierrepo.place_of(store.place), changes)
+        return closing
+
+    def revert(
+        self, name: str, *, by: Person, reason: str = "", scope: str | None = None
+    ) -> Decision:
+        """Take back what a candidate or a commit of `memory/main` did, by the merge rule.
+
+        Raises ConflictError `revert-conflicts` where an entry has changed since.
+        """
+        store, judgement, candidate = self._revertible(name, scope)
+        with self._deciding(store) as claimed:
+            contents = self._reverted_contents(store, judgement)
+            main = store.main()
+            tree = store.objects.write_tree(store.objects.commit(main).tree, contents)
+            if tree == store.objects.commit(main).tree:
+                raise ConflictError(
+                    "nothing-to-revert",
+                    f"memory/main has nothing of {judgement.commit[:12]} any more",
+                    hint="gitmem log shows what came after it",
+                )
+            message = _revert_message(store, judgement, reason)
+            commit = store.objects.write_commit(tree, [main], message, by, _now_as(by))
+            left = self._move(store, commit, main)
+        touched = tuple(
+            ids.entry_id(key) for path in contents if (key := entries.key_of_path(path))
+        )
+        return Decision(commit, candidate, touched, tuple(left), tuple(claimed))
+
+    def _revertible(self, name: str, scope: str | None) -> tuple[Store, Judgement, str | None]:
+        """The commit that a revert of `name` takes back, and the candidate if it is one."""
+        found = self._find_stub(name, scope)
+        if found is not None:
+            store, stub = found
+            if stub.decided is None or stub.state not in ("applied", "reverted"):
+                raise ConflictError(
+                    "not-applied",
+                    f"{stub.id} is {stub.state}, there is nothing to revert",
+                    hint=f"gitmem show {stub.id}",
+                )
+            if stub.state == "reverted":
+                raise ConflictError(
+                    "already-reverted",
+                    f"{stub.id} has been reverted already",
+                    hint=f"to have it again: gitmem revert {stub.decided[:12]}",
+                )
+            return store, store.ledger().of(stub.decided), stub.id
+        for store in self.stores(scope):
+            matching = [c for c in store.ledger().position if _is_part(name, c)]
+            if len(matching) > 1:
+                raise BadInputError("ambiguous-id", f"'{name}' could be several commits")
+            if matching:
+                return store, store.ledger().of(matching[0]), None
+        raise NotFoundError(
+            "no-such-commit",
+            f"'{name}' is neither a candidate nor a commit on memory/main",
+            hint="gitmem log shows both",
+        )
+
+    def _reverted_contents(self, store: Store, judgement: Judgement) -> dict[str, Content]:
+        """What each entry becomes, by path, when `judgement`'s commit is taken back."""
+        if judgement.kind in ("sync", "start"):
+            raise RefusedError(
+                "revert-of-sync",
+                f"{judgement.commit[:12]} joined two lines: there is no one change to take back",
+                hint="revert the candidates that it brought, one by one",
+            )
+        contents: dict[str, Content] = {}
+        approved = store.ledger().view
+        for key, (before, after) in judgement.changes.items():
+            present = approved.content(store.objects, key)
+            merged = merge_contents(store.objects, key, after, present, before)
+            if isinstance(merged, merge.Conflict):
+                raise ConflictError(
+                    "revert-conflicts",
+                    f"{ids.entry_id(key)} was changed after {judgement.commit[:12]}",
+                    context=merged.reason,
+                    hint=f"revert the later change first, or: gitmem edit {key}",
+                )
+            contents[entries.path_of(key)] = self._stored(store, merged)
+        for key in judgement.unreviewed:
+            present = approved.content(store.objects, key)
+            contents.setdefault(entries.path_of(key), self._stored(store, present))
+        return contents
+
+    def _stored(self, store: Store, content: Content) -> Content:
+        """The content with its blob written, where it was only computed."""
+        if content is None or store.objects.exists(content.id):
+            return content
+        return store.objects.write_blob(store.objects.data(content.id))
+
+    # -- edit ------------------------------------------------------------------------------
+
+    def edit(
+        self,
+        name: str,
+        texts: Mapping[str, bytes | None],
+        *,
+        by: Person,
+        actor: str = "user",
+        note: str = "",
+        scope: str | None = None,
+    ) -> str:
+        """Put a further commit on a pending candidate; gives the commit.
+
+        `texts` are whole files by key (None deletes). What does not parse is
+        refused. `by` is the commit's author, who need not be the one who approves.
+        """
+        store, _ = self._stub(name, scope)
+        found = self.candidate(name, scope=store.tier)
+        _check_open(found)
+        contents = self._edited(store, found, texts)
+        tree = store.objects.write_tree(
+            store.objects.commit(found.commit).tree, store.written(contents)
+        )
+        if tree == store.objects.commit(found.commit).tree:
+            return found.commit
+        message = _edit_message(found, note, actor)
+        commit = store.objects.write_commit(tree, [found.commit], message, by, _now_as(by))
+        return self._advance(store, found, commit)
+
+    def _edited(
+        self, store: Store, found: Candidate, texts: Mapping[str, bytes | None]
+    ) -> dict[str, bytes | None]:
+        contents: dict[str, bytes | None] = {}
+        for key, data in texts.items():
+            ids.check_key(key)
+            if data is None:
+                contents[key] = None
+            else:
+                entry = entries.parse(key, data, tier=store.tier)
+                contents[key] = entries.serialize(_applied_from(entry, found.id))
+        return contents
+
+    def _advance(self, store: Store, found: Candidate, commit: str) -> str:
+        """Move a candidate's branch, made where it is a remote's so far, and its anchor."""
+        kept = refs.read(store.place.git_dir, layout.kept_ref(found.id))
+        branch = layout.candidate_ref(found.id)
+        old = refs.read(store.place.git_dir, branch)
+        changes = [
+            RefChange(branch, commit, old),
+            RefChange(layout.kept_ref(found.id), commit, kept),
+        ]
+        checkout.move(tierrepo.place_of(store.place), changes)
+        return commit
+
+    def unsettled(self, name: str, *, scope: str | None = None) -> list[Unsettled]:
+        """The entries in which a candidate conflicts with what is approved, to be settled."""
+        store, _ = self._stub(name, scope)
+        found = self.candidate(name, scope=store.tier)
+        return [
+            _unsettled(
+                item.key,
+                store.text(item.base),
+                store.text(item.approved),
+                store.text(item.content),
+            )
+            for item in found.entries
+            if item.conflict is not None or not item.grounded
+        ]
+
+    def settle(
+        self,
+        name: str,
+        texts: Mapping[str, bytes | None],
+        *,
+        by: Person,
+        actor: str = "user",
+        scope: str | None = None,
+    ) -> str:
+        """Put a candidate onto today's `memory/main`; gives the commit.
+
+        `texts` are the whole files of the entries that conflict. The commit merges
+        `memory/main` into the candidate, so that its diff shows just what is new.
+        """
+        store, _ = self._stub(name, scope)
+        found = self.candidate(name, scope=store.tier)
+        _check_open(found)
+        edited = self._edited(store, found, texts)
+        missing = [item.id for item in found.entries if item.conflict and item.key not in edited]
+        if missing:
+            raise ConflictError(
+                "candidate-conflicts",
+                f"{missing[0]} is not settled",
+                hint=f"gitmem edit {found.id} --onto-main",
+            )
+        onto = store.fork_for(item.key for item in found.entries)
+        files: dict[str, Content] = {
+            entries.path_of(item.key): item.result
+            for item in found.entries
+            if item.key not in edited
+        }
+        files |= store.written(edited)
+        tree = store.objects.write_tree(store.objects.commit(onto).tree, {**found.files, **files})
+        message = _onto_main_message(found, actor)
+        commit = store.objects.write_commit(tree, [found.commit, onto], message, by, _now_as(by))
+        return self._advance(store, found, commit)
+
+    def add(
+        self,
+        *drafts: Draft,
+        by: Person,
+        rationale: str = "added by hand",
+        scope: str | None = None,
+        sources: Sequence[Source] = (),
+    ) -> Decision:
+        """Propose and apply in one: a person's own memory."""
+        outcome = self.propose(
+            *drafts, rationale=rationale, sources=sources, actor="user", scope=scope
+        )
+        if outcome.dropped is not None:
+            raise BadInputError("cannot-write", outcome.note or "the repository can't be written")
+        if not outcome.made and outcome.note and "pending" not in outcome.note:
+            raise RefusedError(
+                "nothing-to-change",
+                outcome.note,
+                hint=f"it came with {outcome.id}: gitmem show {outcome.id}" if outcome.id else None,
+            )
+        return self.apply(outcome.id, by=by, scope=scope)
+
+    # -- the log and the context -----------------------------------------------------------
+
+    def log(
+        self,
+        *,
+        scope: str | None = None,
+        entry: str | None = None,
+        candidate: str | None = None,
+        kind: str | None = None,
+        since: int | None = None,
+    ) -> Iterator[tuple[Store, Event]]:
+        """The event log, the project's first; each event with the store that can load its texts."""
+        for store in self.stores(scope):
+            for event in store.events():
+                if _wanted(event, entry, candidate, kind, since):
+                    yield store, event
+
+    def why(self, name: str, *, scope: str | None = None) -> Story:
+        """Where an entry comes from: proposals, evidence, approvals, and what each replaced."""
+        key = ids.key_of(name)
+        for store in self.stores(scope):
+            story = _story(store, key)
+            if story.chapters or story.entry is not None:
+                return story
+        raise NotFoundError(
+            "no-such-entry",
+            f"there is and was no approved entry '{name}'",
+            hint="gitmem context --json lists the entries that there are",
+        )
+
+    def context(self, options: context.Options) -> Given:
+        """What an agent reads here."""
+        memories: list[tiers.Memory] = []
+        unreviewed: list[Unreviewed] = []
+        broken: list[tuple[str, str]] = []
+        for store in self.stores():
+            if store.tier not in options.tiers:
+                continue
+            memories.extend(_memories(store, broken))
+            unreviewed.extend(_unreviewed(store))
+        return Given(context.build(memories, options), tuple(unreviewed), tuple(broken))
+
+
+def open_memory(path: str | Path = ".") -> Memory:
+    """The memory that holds at `path`, a folder or a file in it."""
+    where = Path(path)
+    return Memory(discover.find(where), where)
+
+
+# -- proposals ---------------------------------------------------------------------------------
+
+
+def actor_person(actor: str, at: int) -> Person:
+    """The author of an actor's commits: it needs no git identity."""
+    local = "".join(char if char.isascii() and char.isalnum() else "-" for char in actor)
+    return Person(actor, f"{local.strip('-') or 'agent'}@{_ACTOR_HOST}", at, 0)
+
+
+def _applied_from(entry: Entry, id_: str) -> Entry:
+    return replace(entry, applied_from=id_, applied_by="user")
+
+
+def _check_proposal(made: Mapping[str, Any], grounds: _Grounds) -> None:
+    if not made:
+        raise BadInputError("nothing-proposed", "a proposal needs at least one entry")
+    if not grounds.rationale.strip():
+        raise BadInputError(
+            "rationale-missing",
+            "a proposal needs a rationale",
+            hint="say why it should be remembered: --rationale TEXT",
+        )
+    if "\0" in grounds.rationale:
+        raise BadInputError("rationale-invalid", "the rationale holds a NUL")
+    if grounds.priority not in candidates.PRIORITIES:
+        raise BadInputError(
+            "priority-unknown",
+            f"'{grounds.priority}' is no priority",
+            hint=f"one of: {', '.join(candidates.PRIORITIES)}",
+        )
+    check_actor(grounds.actor)
+
+
+def check_actor(actor: str) -> str:
+    """`actor` itself, or BadInputError `actor-invalid`: it becomes the author of a commit."""
+    if actor.strip() and not any(char in actor for char in "<>\n\r\0"):
+        return actor
+    raise BadInputError(
+        "actor-invalid",
+        "an actor is a name of one line without < and >",
+        hint="for example: --actor claude-code",
+    )
+
+
+def _proposal_message(id_: str, keys: Sequence[str], grounds: _Grounds) -> str:
+    told = [
+        (trailers.EVENT, "candidate.created"),
+        (trailers.CANDIDATE, id_),
+        (trailers.PRIORITY, grounds.priority),
+        *((trailers.SOURCE, _one_line(source)) for source in grounds.sources),
+        (trailers.ACTOR, grounds.actor),
+    ]
+    more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+    return trailers.compose(f"memory: propose {keys[0]}{more}", grounds.rationale.strip(), told)
+
+
+def _edit_message(found: Candidate, note: str, actor: str) -> str:
+    told = [
+        (trailers.EVENT, "candidate.edited"),
+        (trailers.CANDIDATE, found.id),
+        (trailers.ACTOR, actor),
+    ]
+    return trailers.compose(f"memory: edit {found.id}", note, told)
+
+
+def _onto_main_message(found: Candidate, actor: str) -> str:
+    told = [(trailers.EVENT, "candidate.edited"), (trailers.ACTOR, actor)]
+    subject = f"Merge branch 'memory/main' into memory/candidate/{found.id}"
+    return trailers.compose(subject, "", told)
+
+
+def _one_line(source: Source) -> str:
+    return json.dumps(source.to_json(), ensure_ascii=False, separators=(", ", ": "))
+
+
+def _said(made: Mapping[str, Entry | None]) -> str:
+    """As `Store.said_by`, of entries that are not written yet."""
+    return "\n".join(
+        f"{key} {'-' if entry is None else candidates.fingerprint(entry)}"
+        for key, entry in sorted(made.items())
+    )
+
+
+def _last_change(store: Store, key: str) -> str | None:
+    """The candidate that gave an entry its approved content."""
+    for judgement in reversed(store.ledger().line):
+        if key in judgement.changes and judgement.applied:
+            return judgement.applied[-1].id
+    return None
+
+
+# -- decisions ---------------------------------------------------------------------------------
+
+
+def _now_as(by: Person) -> Person:
+    at = clock.now()
+    return by._replace(time=at, offset=clock.utc_offset(at))
+
+
+def _check_open(found: Candidate) -> None:
+    if found.state == "pending":
+        return
+    raise ConflictError(
+        "not-pending",
+        f"{found.id} is {found.state}, not pending",
+        hint=f"gitmem show {found.id}",
+    )
+
+
+def _check_expected(found: Candidate, expect: str | None) -> None:
+    if expect is None or expect == found.digest:
+        return
+    if len(expect) < 64 and _is_part(expect, found.commit):
+        return
+    raise ConflictError(
+        "stale",
+        f"{found.id} is not what you have seen: it or its entries have changed since",
+        context=f"digest {found.digest}, commit {found.commit}",
+        hint=f"look again: gitmem diff {found.id}",
+    )
+
+
+def _check_fit(found: Candidate) -> None:
+    if found.broken is not None:
+        raise RefusedError(
+            "candidate-broken",
+            f"{found.id} can't be applied",
+            context=found.broken,
+            hint=f"gitmem edit {found.id}, or gitmem discard {found.id}",
+        )
+    for item in found.entries:
+        if not item.grounded:
+            raise RefusedError(
+                "unreviewed-base",
+                f"{found.id} stands on content of {item.id} that nobody approved",
+                hint=f"gitmem adopt {found.id} shows all of it as a candidate",
+            )
+    if found.conflicts:
+        item = next(item for item in found.entries if item.conflict is not None)
+        raise ConflictError(
+            "candidate-conflicts",
+            f"{found.id} does not go together with what is approved now: {item.id}",
+            context=item.conflict,
+            hint=f"settle it: gitmem edit {found.id} --onto-main",
+        )
+
+
+def _check_folder(place: layout.TierPlace) -> None:
+    """Raise where the tier's folder is in the middle of something else."""
+    if place.folder is None:
+        return
+    state = checkout.folder_state(tierrepo.place_of(place))
+    if state.operation is not None:
+        raise ConflictError(
+            "operation-in-progress",
+            f"a {state.operation} is in progress in {place.folder}",
+            hint=f"finish it with git there, or: gitmem git {state.operation} --abort",
+        )
+    if state.branch != layout.MAIN:
+        where = f"the branch {state.branch}" if state.branch else "no branch"
+        raise ConflictError(
+            "folder-elsewhere",
+            f"{place.folder} is on {where}, not on memory/main",
+            hint=f"gitmem git --scope {place.scope} switch memory/main",
+        )
+
+
+def _apply_message(found: Candidate) -> str:
+    told = [
+        (trailers.EVENT, "candidate.applied"),
+        (trailers.CANDIDATE, found.id),
+        (trailers.DIGEST, found.digest),
+    ]
+    named = f"branch 'memory/candidate/{found.id}'"
+    if found.remote is not None:
+        named = f"remote-tracking branch '{found.remote}/memory/candidate/{found.id}'"
+    return trailers.compose(f"Merge {named} into memory/main", "", told)
+
+
+def _revert_message(store: Store, judgement: Judgement, reason: str) -> str:
+    subject = trailers.parse(store.objects.commit(judgement.commit).message).subject
+    named = f"This reverts commit {judgement.commit}."
+    if len(judgement.parents) > 1:
+        named = (
+            f"This reverts commit {judgement.commit}, reversing\n"
+            f"changes made to {judgement.parents[0]}."
+        )
+    body = f"{reason.strip()}\n\n{named}" if reason.strip() else named
+    told = [(trailers.EVENT, "memory.reverted"), (trailers.REVERTS, judgement.commit)]
+    return trailers.compose(f'Revert "{subject}"', body, told)
+
+
+def _is_part(name: str, commit: str) -> bool:
+    """Whether `name` is `commit` or a beginning of it, as git abbreviates."""
+    return len(name) >= 4 and commit.startswith(name.lower())
+
+
+def _unsettled(key: str, base: str | None, approved: str | None, proposed: str | None) -> Unsettled:
+    text = "\n".join(
+        [
+            "<<<<<<< approved now",
+            (approved if approved is not None else "(deleted)\n").removesuffix("\n"),
+            "=======",
+            (proposed if proposed is not None else "(deleted)\n").removesuffix("\n"),
+            ">>>>>>> proposed",
+            "",
+        ]
+    )
+    return Unsettled(key, base, approved, proposed, text)
+
+
+# -- log, story, context -----------------------------------------------------------------------
+
+
+def _wanted(
+    event: Event,
+    entry: str | None,
+    candidate: str | None,
+    kind: str | None,
+    since: int | None,
+) -> bool:
+    if kind is not None and event.kind != kind:
+        return False
+    if since is not None and event.at < since:
+        return False
+    if candidate is not None and (event.candidate is None or candidate not in event.candidate):
+        return False
+    if entry is None:
+        return True
+    key = ids.key_of(entry)
+    return event.key == key or (event.changes is not None and key in event.changes)
+
+
+def _story(store: Store, key: str) -> Story:
+    content = store.approved_content(key)
+    try:
+        entry = store.entry(key, content)
+    except entries.EntryFault:
+        entry = None
+    proposed: dict[str, Event] = {}
+    decided: dict[str, Event] = {}
+    chapters: list[Chapter] = []
+    for event in store.events():
+        if event.candidate is not None and event.kind in (
+            "candidate.created",
+            "candidate.reopened",
+        ):
+            proposed[event.candidate] = event
+        elif event.kind in ("candidate.applied", "memory.reverted", "memory.synced"):
+            decided[event.commit] = event
+        elif event.key == key and event.change is not None:
+            if event.kind == "memory.unreviewed":
+                continue
+            before, after = event.change
+            chapters.append(
+                Chapter(
+                    event,
+                    decided.get(event.commit, event),
+                    proposed.get(event.candidate or ""),
+                    store.text(before),
+                    store.text(after),
+                )
+            )
+    return Story(
+        ids.entry_id(key), store.tier, entry, store.text(content), tuple(reversed(chapters))
+    )
+
+
+def _memories(store: Store, broken: list[tuple[str, str]]) -> Iterator[tiers.Memory]:
+    positions, line = store.positions(), store.ledger().line
+    for key, content in store.approved().items():
+        try:
+            entry = store.entry(key, content)
+        except entries.EntryFault as fault:
+            broken.append((ids.entry_id(key), fault.message))
+            continue
+        if entry is None:
+            continue
+        seen = {source.session_id for source in entry.sources if source.session_id}
+        yield tiers.Memory(
+            key=key,
+            id=entry.id,
+            tier=store.tier,
+            scope=store.tier,
+            type=entry.type,
+            body=entries.context_body(entry.body),
+            position=positions[key],
+            commit=line[positions[key]].commit,
+            blob=content.id,
+            sessions=frozenset(seen | set(entry.related_sessions)),
+        )
+
+
+def _unreviewed(store: Store) -> Iterator[Unreviewed]:
+    ledger = store.ledger()
+    held = dict(ledger.view.held)
+    for judgement in reversed(ledger.line):
+        for key in judgement.unreviewed.keys() & held.keys():
+            found = store.objects.content(ledger.view.tree, key)
+            yield Unreviewed(
+                ids.entry_id(key), store.tier, judgement.commit, found.id if found else None
+            )
+            del held[key]
+        if not held:
+            return
+
+
+def _no_tier(scope: str, *, in_project: bool) -> BadInputError:
+    if scope == "project" and not in_project:
+        return BadInputError(
+            "no-such-tier",
+            "this is no project",
+            hint="go to a project's folder, or use --scope user",
+        )
+    return BadInputError(
+        "no-such-tier",
+        f"there is no {scope} memory here yet",
+        hint=f"run: gitmem init --scope {scope}",
+    )
+
+
+__all__ = [
+    "Chapter",
+    "Decision",
+    "Draft",
+    "Given",
+    "Memory",
+    "Outcome",
+    "Story",
+    "Unreviewed",
+    "Unsettled",
+    "actor_person",
+    "open_memory",
+]

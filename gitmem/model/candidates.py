@@ -1,0 +1,185 @@
+"""Candidates: what somebody proposes, and in which of six states it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gitmem import clock, ids
+from gitmem.errors import BadInputError
+from gitmem.model.approval import Applied
+from gitmem.model.entries import Entry, EntryFault, parse, substance
+from gitmem.model.history import Content, History
+
+State = Literal["pending", "applied", "reverted", "discarded", "superseded", "withdrawn"]
+STATES: tuple[State, ...] = (
+    "pending",
+    "applied",
+    "reverted",
+    "discarded",
+    "superseded",
+    "withdrawn",
+)
+PRIORITIES = ("high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What a candidate does to one entry.
+
+    `base` is the content at the merge base, `content` the candidate's own (None:
+    it deletes the entry), `approved` what is approved now, and `result` what an
+    apply would make of it; None there as well where the three conflict
+    (`conflict` says how).
+    """
+
+    key: str
+    base: Content
+    content: Content
+    approved: Content
+    result: Content
+    conflict: str | None = None
+    grounded: bool = True
+
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+        return ids.entry_id(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate as it stands. Its identity is `id` and `first`, its first commit.
+
+    `ref` is the branch or tag that holds it, `remote` the remote whose branch
+    that is. `broken` says why it can't be applied as it is. `decided` is the
+    commit that applied, reverted or closed it, `reason` what was said there.
+    """
+
+    id: str
+    tier: str
+    state: State
+    commit: str
+    line: Applied
+    base: str | None
+    entries: tuple[Proposed, ...]
+    rationale: str
+    sources: tuple[Mapping[str, Any], ...]
+    priority: str | None
+    actor: str
+    created_at: int
+    ref: str
+    remote: str | None = None
+    broken: str | None = None
+    decided: str | None = None
+    reason: str | None = None
+    never: bool = False
+    superseded_by: str | None = None
+    digest: str = ""
+    inferred: bool = False
+    type: str | None = None
+    files: Mapping[str, Content] = field(default_factory=dict)
+
+    @property
+    def first(self) -> str:
+        """The commit that began it."""
+        return self.line.first
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The entries in which it does not go together with what is approved now."""
+        return tuple(entry.id for entry in self.entries if entry.conflict is not None)
+
+
+def to_json(candidate: Candidate) -> dict[str, Any]:
+    """A candidate as `list --json` and `show --json` give it."""
+    return {
+        "id": candidate.id,
+        "state": candidate.state,
+        "broken": candidate.broken,
+        "conflicts": list(candidate.conflicts),
+        "scope": candidate.tier,
+        "type": candidate.type,
+        "entries": [entry.id for entry in candidate.entries],
+        "commit": candidate.commit,
+        "base": candidate.base,
+        "digest": candidate.digest,
+        "createdAt": clock.rfc3339(candidate.created_at),
+        "rationale": candidate.rationale,
+        "sources": [dict(source) for source in candidate.sources],
+        "priority": candidate.priority,
+        "actor": candidate.actor,
+        "inferred": candidate.inferred,
+        "remote": candidate.remote,
+        "decided": candidate.decided,
+        "reason": candidate.reason,
+        "supersededBy": candidate.superseded_by,
+    }
+
+
+def digest(history: History, id_: str, rationale: str, entries: Iterable[Proposed]) -> str:
+    """SHA-256 (hex) of what a person reads of a candidate before deciding.
+
+    That is its id, its rationale, and of each entry what the candidate and the
+    approved memory say. Evidence that was only added does not change it.
+    """
+    said = [
+        [
+            entry.key,
+            _said(history, entry.key, entry.base),
+            _said(history, entry.key, entry.content),
+            _said(history, entry.key, entry.approved),
+        ]
+        for entry in sorted(entries, key=lambda entry: entry.key)
+    ]
+    text = json.dumps([id_, rationale, said], ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _said(history: History, key: str, content: Content) -> str | None:
+    return None if content is None else fingerprint_of(history, key, content)
+
+
+def fingerprint_of(history: History, key: str, content: Content) -> str:
+    """What an entry's content says, apart from its evidence and dates; `-` for none."""
+    if content is None:
+        return "-"
+    data = history.data(content.id)
+    if content.regular:
+        try:
+            return fingerprint(parse(key, data, tier=history.tier))
+        except EntryFault:
+            pass
+    return hashlib.sha256(b"%o\0" % content.mode + data).hexdigest()
+
+
+def fingerprint(entry: Entry) -> str:
+    """What an entry says, apart from its evidence and dates, as SHA-256 (hex)."""
+    said = repr(substance(entry)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(said).hexdigest()
+
+
+def says_the_same(one: Entry, other: Entry) -> bool:
+    """Whether two entries differ in their evidence and dates at most."""
+    return substance(one) == substance(other)
+
+
+def pick(name: str, found: Sequence[Candidate]) -> Candidate | None:
+    """The one candidate that `name`, an id or an unambiguous part of one, means; None for none.
+
+    Raises BadInputError `ambiguous-id` where it could be several.
+    """
+    exact = [candidate for candidate in found if candidate.id == name]
+    near = exact or [candidate for candidate in found if name in candidate.id]
+    names = sorted({(candidate.tier, candidate.id) for candidate in near})
+    if len(names) > 1:
+        raise BadInputError(
+            "ambiguous-id",
+            f"'{name}' could be {len(names)} candidates",
+            context=", ".join(id_ for _, id_ in names[:8]),
+            hint="name more of the id",
+        )
+    return near[0] if near else None

@@ -1,0 +1,486 @@
+"""One tier's entries and candidates, as refs and objects have them. The only writer.
+
+A store answers from what the refs say at the moment of the question. It knows
+nothing of users' intentions: the use cases in `memory` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitmem import clock, ids, layout
+from gitmem.errors import BadInputError
+from gitmem.git import refs
+from gitmem.git.objects import Objects
+from gitmem.layout import TierPlace
+from gitmem.model import candidates, entries, merge, trailers
+from gitmem.model.approval import (
+    Ancestry,
+    Applied,
+    Judgement,
+    Ledger,
+    candidates_in,
+    judge,
+    merge_contents,
+)
+from gitmem.model.candidates import Candidate, Proposed, State
+from gitmem.model.events import Event, Line, derive, rationale, sources
+from gitmem.model.history import Blob, Commit, Content, Person
+
+# They may lie in the tree beside the entries (docs/git-format.md).
+_NO_ENTRIES = frozenset({"README.md", "LICENSE", "CODEOWNERS", ".gitlab-ci.yml"})
+
+
+def is_customary(path: str) -> bool:
+    """Whether `path` is a file that may lie in the tree though it is no entry."""
+    return path in _NO_ENTRIES or path.startswith(".github/")
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A candidate's state, before anything of its content is read."""
+
+    id: str
+    state: State
+    tip: str
+    ref: str
+    line: Applied
+    remote: str | None = None
+    decided: str | None = None
+
+
+class Store:
+    """The repository of one tier."""
+
+    def __init__(self, place: TierPlace) -> None:
+        self.place = place
+        self.tier = place.scope
+        self.objects = Objects(place.git_dir, place.scope)
+        self._ledger: tuple[str, Ledger] | None = None
+        self._said: dict[str, tuple[str, str]] = {}
+
+    # -- what is approved ------------------------------------------------------------------
+
+    def main(self) -> str:
+        """The commit of `memory/main`. Raises BadInputError `main-missing` or `symbolic-ref`."""
+        tip = refs.read(self.place.git_dir, layout.MAIN)
+        if tip is None:
+            raise BadInputError(
+                "main-missing",
+                f"the {self.tier} memory has no branch memory/main",
+                hint=f"run: gitmem init --scope {self.tier}",
+            )
+        return tip
+
+    def ledger(self) -> Ledger:
+        """The judgements on the approval line of `memory/main`."""
+        tip = self.main()
+        if self._ledger is None or self._ledger[0] != tip:
+            known = self._ledger[1] if self._ledger is not None else None
+            self._ledger = (tip, judge(self.objects, tip, known=known))
+        return self._ledger[1]
+
+    def approved(self) -> dict[str, Blob]:
+        """The approved entries, by key."""
+        contents = self.ledger().view.contents(self.objects)
+        return {key: content for key, content in contents.items() if content is not None}
+
+    def approved_content(self, key: str) -> Content:
+        """The approved content of one entry."""
+        return self.ledger().view.content(self.objects, key)
+
+    def entry(self, key: str, content: Content) -> entries.Entry | None:
+        """The entry that a content is; None for none. Raises EntryFault where it is not one."""
+        if content is None:
+            return None
+        if not content.regular:
+            raise entries.EntryFault(
+                "it is a link, an executable or a submodule, not an ordinary file"
+            )
+        return entries.parse(key, self.objects.data(content.id), tier=self.tier)
+
+    def text(self, content: Content) -> str | None:
+        """A content as text; None for none. Bytes that are no UTF-8 are shown as U+FFFD."""
+        return None if content is None else self.objects.data(content.id).decode("utf-8", "replace")
+
+    def positions(self) -> dict[str, int]:
+        """For each approved entry, the position of the first approval of its present content."""
+        ledger = self.ledger()
+        first: dict[tuple[str, Content], int] = {}
+        for position, judgement in enumerate(ledger.line):
+            for key, (_, after) in judgement.changes.items():
+                if after is not None:
+                    first.setdefault((key, after), position)
+        return {key: first.get((key, content), 0) for key, content in self.approved().items()}
+
+    def fork_for(self, keys: Iterable[str]) -> str:
+        """The newest commit of `memory/main` below which none of `keys` has unreviewed content."""
+        ledger, wanted = self.ledger(), set(keys)
+        here = ledger.line[-1]
+        while wanted & here.view.held.keys() and here.parents:
+            here = ledger.of(here.parents[0])
+        return here.commit
+
+    # -- which candidates there are --------------------------------------------------------
+
+    def stubs(self) -> list[Stub]:
+        """All candidates with their states, in order of id; of one id, the open one first."""
+        found: dict[tuple[str, str], Stub] = {}
+        for stub in self._all_stubs():
+            found.setdefault((stub.id, stub.line.first), stub)
+        order = {state: place for place, state in enumerate(candidates.STATES)}
+        return sorted(found.values(), key=lambda stub: (stub.id, order[stub.state]))
+
+    def pending(self) -> list[Stub]:
+        """The candidates that wait for a decision."""
+        return [stub for stub in self.stubs() if stub.state == "pending"]
+
+    def _all_stubs(self) -> Iterator[Stub]:
+        """Every reading of every candidate, the one that counts before the others."""
+        yield from self.decided_on_main()
+        git_dir = self.place.git_dir
+        heads = refs.listed(git_dir, layout.CANDIDATES)
+        for ref, tip in heads.items():
+            yield self._stub(ref.removeprefix(layout.CANDIDATES), "pending", tip, ref)
+        closed = list(self._closed())
+        ended = {commit for stub in closed for commit in (*stub.line.commits, stub.decided)}
+        for ref, tip in refs.listed(git_dir, "refs/remotes/").items():
+            remote, found, id_ = ref.removeprefix("refs/remotes/").partition("/memory/candidate/")
+            if found and tip not in ended and ids.is_candidate_id(id_):
+                yield replace(self._stub(id_, "pending", tip, ref), remote=remote)
+        yield from closed
+        for ref, tip in refs.listed(git_dir, layout.KEPT).items():
+            if tip not in ended:
+                yield self._stub(ref.removeprefix(layout.KEPT), "withdrawn", tip, ref)
+
+    def decided_on_main(self) -> list[Stub]:
+        """The candidates that the approval line has, as the last event on it left them."""
+        found: dict[tuple[str, str], Stub] = {}
+        undone: set[str] = set()
+        ledger = self.ledger()
+        for judgement in ledger.line:
+            for line in judgement.applied:
+                key = (line.id, line.first)
+                if key not in found:
+                    found[key] = Stub(
+                        line.id, "applied", line.tip, "", line, decided=judgement.commit
+                    )
+            if judgement.reverts is not None:
+                self._undo(judgement, undone, found)
+        return list(found.values())
+
+    def _undo(
+        self, judgement: Judgement, undone: set[str], found: dict[tuple[str, str], Stub]
+    ) -> None:
+        """Follow a revert, and the revert of a revert, to the apply that it is about."""
+        undone.add(judgement.commit)
+        target = self.ledger().of(judgement.reverts or "")
+        state: State = "reverted"
+        while target.reverts is not None:
+            state = "applied" if state == "reverted" else "reverted"
+            target = self.ledger().of(target.reverts)
+        for line in target.applied:
+            key = (line.id, line.first)
+            found[key] = replace(found[key], state=state, decided=judgement.commit)
+
+    def _closed(self) -> Iterator[Stub]:
+        """The candidates that a valid discard tag ended and that were not reopened since."""
+        closings: dict[str, Stub] = {}
+        for ref, id_ in refs.listed(self.place.git_dir, layout.DISCARDED).items():
+            stub = self._discarded(ref, id_)
+            if stub is not None and stub.decided is not None:
+                closings[stub.decided] = stub
+        if not closings:
+            return
+        reopened = self._reopened()
+        for closing, stub in closings.items():
+            if closing not in reopened:
+                yield stub
+
+    def _reopened(self) -> set[str]:
+        """What the candidates that there are name as reopened."""
+        tips = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
+        lines = [self._line("", tip) for ref, tip in tips.items() if "/memory/main" not in ref]
+        applied = [line for judgement in self.ledger().line for line in judgement.applied]
+        found: set[str] = set()
+        for line in (*lines, *applied):
+            message = self.objects.commit(line.first).message
+            if trailers.REOPENS in message:
+                found.update(trailers.parse(message).all(trailers.REOPENS))
+        return found
+
+    def _discarded(self, ref: str, id_: str) -> Stub | None:
+        """What a tag below `memory/discarded/` closes, if it is valid.
+
+        It is annotated, its suffix fits, and it points to an empty commit on top of
+        the candidate's line.
+        """
+        tag = self.objects.tag(id_)
+        name, _, suffix = ref.removeprefix(layout.DISCARDED).rpartition(".")
+        if tag is None or not ids.is_candidate_id(name) or not tag[0].startswith(suffix):
+            return None
+        if len(suffix) != 8 or self.objects.kind(tag[0]) != "commit":
+            return None
+        closing = self.objects.commit(tag[0])
+        if len(closing.parents) != 1:
+            return None
+        tip = closing.parents[0]
+        if self.objects.commit(tip).tree != closing.tree or tip in self.ledger().position:
+            return None
+        event = trailers.parse(closing.message).first(trailers.EVENT)
+        state: State = "superseded" if event == "candidate.superseded" else "discarded"
+        return replace(self._stub(name, state, tip, ref), decided=closing.id)
+
+    def _stub(self, id_: str, state: State, tip: str, ref: str) -> Stub:
+        return Stub(id_, state, tip, ref, self._line(id_, tip))
+
+    def _line(self, id_: str, tip: str) -> Applied:
+        """The candidate's own commits, from its first to `tip`."""
+        own = Ancestry(self.objects, self.ledger()).own_line(self.main(), tip)
+        mine = [line for line in candidates_in(own, id_) if line.id == id_]
+        return mine[-1] if mine else Applied(id_, (tip,))
+
+    # -- what a candidate says -------------------------------------------------------------
+
+    def candidate(self, stub: Stub) -> Candidate:
+        """All of a candidate."""
+        base, proposed, files, broken = self._content(stub)
+        commits = [self.objects.commit(id_) for id_ in stub.line.commits]
+        messages = [trailers.parse(commit.message) for commit in commits]
+        said = [rationale(messages[0]), *(message.body for message in messages[1:])]
+        why = "\n\n".join(text for text in said if text)
+        given = [source for message in messages for source in sources(message)]
+        priorities = [message.first(trailers.PRIORITY) for message in messages]
+        found = Candidate(
+            stub.id,
+            self.tier,
+            stub.state,
+            stub.tip,
+            stub.line,
+            base,
+            proposed,
+            why,
+            tuple(_unique(given or self._written_sources(proposed))),
+            next((priority for priority in reversed(priorities) if priority), None),
+            messages[0].first(trailers.ACTOR) or commits[0].author.name,
+            commits[0].committer.time,
+            stub.ref,
+            remote=stub.remote,
+            broken=broken,
+            decided=stub.decided,
+            digest=candidates.digest(self.objects, stub.id, why, proposed),
+            inferred=messages[0].first(trailers.EVENT) is None,
+            type=self._type(proposed),
+            files=files,
+        )
+        return self._with_decision(found)
+
+    def _with_decision(self, candidate: Candidate) -> Candidate:
+        if candidate.decided is None:
+            return candidate
+        message = trailers.parse(self.objects.commit(candidate.decided).message)
+        if candidate.state in ("discarded", "superseded"):
+            return replace(
+                candidate,
+                reason=message.body or None,
+                never=message.first(trailers.NEVER) is not None,
+                superseded_by=message.first(trailers.SUPERSEDED_BY),
+            )
+        return candidate
+
+    def _content(
+        self, stub: Stub
+    ) -> tuple[str | None, tuple[Proposed, ...], dict[str, Content], str | None]:
+        """A candidate's base, its entries, the other files that it changes, and why it is broken."""
+        ledger, main = self.ledger(), self.main()
+        if stub.state in ("applied", "reverted"):
+            return self._content_when_applied(stub)
+        ancestry = Ancestry(self.objects, ledger)
+        own = ancestry.own_line(main, stub.tip)
+        if not own:
+            return main, (), {}, "it has no commit of its own: memory/main contains it"
+        base = ancestry.base(main, stub.tip, own)
+        proposed = tuple(
+            self._proposed(item.key, item.base, item.theirs, grounded=item.grounded)
+            for item in ancestry.proposals(base, stub.tip)
+        )
+        tree = base.view.tree if base is not None else layout.EMPTY_TREE
+        files = self._other_files(tree, self.objects.commit(stub.tip).tree)
+        broken = self._fault(proposed, files)
+        return (base.commit if base is not None else None), proposed, files, broken
+
+    def _content_when_applied(
+        self, stub: Stub
+    ) -> tuple[str | None, tuple[Proposed, ...], dict[str, Content], str | None]:
+        above = self.objects.commit(stub.line.first).parents
+        base = above[0] if above else None
+        tree = self.objects.commit(base).tree if base is not None else layout.EMPTY_TREE
+        changes = self.objects.changes(tree, self.objects.commit(stub.tip).tree)
+        proposed = tuple(
+            Proposed(key, before, after, self.approved_content(key), after)
+            for key, (before, after) in changes.items()
+        )
+        return base, proposed, {}, None
+
+    def _proposed(self, key: str, base: Content, theirs: Content, *, grounded: bool) -> Proposed:
+        approved = self.approved_content(key)
+        merged = merge_contents(self.objects, key, base, approved, theirs)
+        if isinstance(merged, merge.Conflict):
+            return Proposed(key, base, theirs, approved, None, merged.reason, grounded)
+        return Proposed(key, base, theirs, approved, merged, None, grounded)
+
+    def _other_files(self, old: str, new: str) -> dict[str, Content]:
+        """The files that are no entries in which two trees differ, as the second has them."""
+        return {
+            path: after
+            for path, (_, after) in self.objects.path_changes(old, new).items()
+            if entries.key_of_path(path) is None
+        }
+
+    def _fault(self, proposed: Sequence[Proposed], files: Mapping[str, Content]) -> str | None:
+        """Why a candidate can't be applied, whatever it would be merged with."""
+        strange = [p for p, after in files.items() if after is not None and not is_customary(p)]
+        if strange:
+            return f"'{strange[0]}' is no entry"
+        for item in proposed:
+            try:
+                self.entry(item.key, item.content)
+            except entries.EntryFault as fault:
+                return f"{item.id}: {fault.message}"
+        return None
+
+    def _type(self, proposed: Sequence[Proposed]) -> str | None:
+        for item in proposed:
+            for content in (item.content, item.base):
+                try:
+                    entry = self.entry(item.key, content)
+                except entries.EntryFault:
+                    continue
+                if entry is not None:
+                    return entry.type
+        return None
+
+    def _written_sources(self, proposed: Sequence[Proposed]) -> list[dict[str, Any]]:
+        """The evidence in the entries themselves, for a candidate whose message has none."""
+        found: list[dict[str, Any]] = []
+        for item in proposed:
+            try:
+                entry = self.entry(item.key, item.content)
+                before = self.entry(item.key, item.base)
+            except entries.EntryFault:
+                continue
+            known = before.sources if before is not None else ()
+            if entry is not None:
+                found.extend(s.to_json() for s in entry.sources if s not in known)
+        return found
+
+    # -- the event log ---------------------------------------------------------------------
+
+    def events(self) -> list[Event]:
+        """The event log of this tier."""
+        lines = [
+            Line(
+                stub.line,
+                stub.decided if stub.state in ("discarded", "superseded") else None,
+                superseded=stub.state == "superseded",
+            )
+            for stub in self._log_stubs()
+        ]
+        return derive(self.objects, self.ledger(), lines)
+
+    def _log_stubs(self) -> Iterator[Stub]:
+        """The candidates that the approval line has not, reopened ones included."""
+        for stub in self._all_stubs():
+            if stub.state not in ("applied", "reverted"):
+                yield stub
+        for ref, id_ in refs.listed(self.place.git_dir, layout.DISCARDED).items():
+            stub_ = self._discarded(ref, id_)
+            if stub_ is not None:
+                yield stub_
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def write_candidate(
+        self, contents: Mapping[str, bytes | None], message: str, author: Person
+    ) -> str:
+        """Write the first commit of a candidate and give its id; no ref moves.
+
+        `contents` are the entries' new bytes, None deletes. It stands on `memory/main`,
+        or on what is below unreviewed content of these entries.
+        """
+        above = self.fork_for(contents)
+        tree = self.objects.write_tree(self.objects.commit(above).tree, self.written(contents))
+        return self.objects.write_commit(tree, [above], message, author)
+
+    def written(self, contents: Mapping[str, bytes | None]) -> dict[str, Content]:
+        """Write the blobs of entries (by key); gives them by path, as `write_tree` wants them."""
+        return {
+            entries.path_of(key): None if data is None else self.objects.write_blob(data)
+            for key, data in contents.items()
+        }
+
+    def open_candidate(self, id_: str, commit: str) -> None:
+        """Make the branch of a new candidate, and its local anchor."""
+        refs.create(self.place.git_dir, layout.candidate_ref(id_), commit)
+        refs.create(self.place.git_dir, layout.kept_ref(id_), commit)
+
+    def new_id(self, at: int) -> str:
+        """A candidate id that no ref here has."""
+        while True:
+            id_ = ids.new_candidate_id(clock.year(at), clock.random_suffix())
+            if refs.read(self.place.git_dir, layout.candidate_ref(id_)) is None:
+                return id_
+
+    # -- finding the same again ------------------------------------------------------------
+
+    def same_pending(self, said: str) -> str | None:
+        """The pending candidate whose entries say what `said` (from `said_by`) says, or None."""
+        git_dir = self.place.git_dir
+        names = refs.names(git_dir, layout.CANDIDATES)
+        for ref in names - self._said.keys():
+            self._look_at(ref)
+        for ref, (known, tip) in list(self._said.items()):
+            if known != said:
+                continue
+            if ref in names and refs.read(git_dir, ref) == tip:
+                return ref.removeprefix(layout.CANDIDATES)
+            del self._said[ref]
+            if ref in names:
+                self._look_at(ref)
+                if self._said.get(ref, ("", ""))[0] == said:
+                    return ref.removeprefix(layout.CANDIDATES)
+        return None
+
+    def _look_at(self, ref: str) -> None:
+        tip = refs.read(self.place.git_dir, ref)
+        if tip is None:
+            return
+        ancestry = Ancestry(self.objects, self.ledger())
+        own = ancestry.own_line(self.main(), tip)
+        base = ancestry.base(self.main(), tip, own)
+        changes = {item.key: item.theirs for item in ancestry.proposals(base, tip)}
+        self._said[ref] = (self.said_by(changes), tip)
+
+    def said_by(self, changes: Mapping[str, Content]) -> str:
+        """What a set of entries says, evidence and dates apart, as one comparable text."""
+        return "\n".join(
+            f"{key} {candidates.fingerprint_of(self.objects, key, content)}"
+            for key, content in sorted(changes.items())
+        )
+
+    def remember(self, id_: str, said: str, tip: str) -> None:
+        """Note what a candidate made here says, so that the next look need not read it."""
+        self._said[layout.candidate_ref(id_)] = (said, tip)
+
+
+def _unique(found: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    seen: list[Mapping[str, Any]] = []
+    for source in found:
+        if source not in seen:
+            seen.append(source)
+            yield source
+
+
+__all__ = ["Commit", "Store", "Stub", "is_customary"]
