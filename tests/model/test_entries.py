@@ -110,7 +110,7 @@ valid_entries = wild_entries.map(check)
 
 
 @given(valid_entries)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_what_is_written_is_read_again(entry: Entry) -> None:
     """The law of the format: an entry comes back equal, and its file byte for byte."""
     data = serialize(entry)
@@ -122,7 +122,7 @@ def test_what_is_written_is_read_again(entry: Entry) -> None:
 
 
 @given(valid_entries, st.sampled_from(["\r\n", "\r"]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_what_editors_leave_is_read_the_same(entry: Entry, newline: str, mark: bool) -> None:
     """Other line ends, a byte order mark, blank lines and a missing final newline don't matter."""
     text = serialize(entry).decode().removesuffix("\n").replace("\n---\n\n", "\n--- \n\n \n\n", 1)
@@ -132,7 +132,7 @@ def test_what_editors_leave_is_read_the_same(entry: Entry, newline: str, mark: b
 
 
 @given(valid_entries, st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_cheap_way_to_the_body_agrees(entry: Entry, newline: str) -> None:
     """A context that reads the body without YAML shows what parsing would give."""
     data = serialize(entry).replace(b"\n", newline.encode())
@@ -141,7 +141,7 @@ def test_the_cheap_way_to_the_body_agrees(entry: Entry, newline: str) -> None:
 
 
 @given(valid_entries)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_other_tools_read_the_same(entry: Entry) -> None:
     """A plain YAML 1.1 loader sees every text as that text, and createdAt perhaps as a time."""
     seen = yaml.safe_load(serialize(entry).split(b"\n---\n")[0])
@@ -158,7 +158,7 @@ def test_other_tools_read_the_same(entry: Entry) -> None:
 
 
 @given(sources)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_source_survives_json(source: Source) -> None:
     """A source that went through JSON, as in a trailer, has the same known fields."""
     again = Source.from_json(json.loads(json.dumps(source.to_json())))

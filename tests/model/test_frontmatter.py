@@ -90,7 +90,7 @@ def shallow(found: dict[str, Value]) -> bool:
 
 
 @given(documents.filter(shallow))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_what_is_written_is_read_again(found: dict[str, Value]) -> None:
     """Writing loses nothing: neither order nor the difference between text and a plain scalar."""
     written = dump(found.items())
@@ -99,7 +99,7 @@ def test_what_is_written_is_read_again(found: dict[str, Value]) -> None:
 
 
 @given(documents.filter(shallow))
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_both_parsers_read_the_same(found: dict[str, Value]) -> None:
     """Without libyaml the same text has the same values and the same lines."""
     written = dump(found.items())
@@ -110,7 +110,7 @@ def test_both_parsers_read_the_same(found: dict[str, Value]) -> None:
 
 
 @given(documents.filter(shallow))
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_other_tools_read_the_same(found: dict[str, Value]) -> None:
     """PyYAML's own safe loader, of YAML 1.1, sees the same text in every text."""
     theirs = yaml.safe_load(dump(found.items())) or {}
