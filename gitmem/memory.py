@@ -350,6 +350,11 @@ class Memory:
         store, stub = self._stub(name, scope)
         return store.candidate(stub)
 
+    def find_candidate(self, name: str, *, scope: str | None = None) -> Candidate | None:
+        """As `candidate`, but None where there is none."""
+        found = self._find_stub(name, scope)
+        return None if found is None else found[0].candidate(found[1])
+
     def _stub(self, name: str, scope: str | None = None) -> tuple[Store, Stub]:
         found = self._find_stub(name, scope)
         if found is None:
@@ -635,7 +640,7 @@ class Memory:
         for key in judgement.unreviewed:
             present = approved.content(store.objects, key)
             contents.setdefault(entries.path_of(key), self._stored(store, present))
-        return contents
+        return contents | store.other_files_before(judgement)
 
     def _stored(self, store: Store, content: Content) -> Content:
         """The content with its blob written, where it was only computed."""

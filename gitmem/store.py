@@ -115,6 +115,20 @@ class Store:
                     first.setdefault((key, after), position)
         return {key: first.get((key, content), 0) for key, content in self.approved().items()}
 
+    def other_files_before(self, judgement: Judgement) -> dict[str, Content]:
+        """The files that are no entries and that a commit changed, as they were before it.
+
+        Only those that `memory/main` still has as the commit left them.
+        """
+        tree = self.objects.commit(judgement.commit).tree
+        above = self.objects.commit(judgement.parents[0]).tree
+        lasting = self.objects.path_changes(tree, self.objects.commit(self.main()).tree)
+        return {
+            path: before
+            for path, (before, _) in self.objects.path_changes(above, tree).items()
+            if entries.key_of_path(path) is None and path not in lasting
+        }
+
     def fork_for(self, keys: Iterable[str]) -> str:
         """The newest commit of `memory/main` below which none of `keys` has unreviewed content."""
         ledger, wanted = self.ledger(), set(keys)
@@ -144,7 +158,7 @@ class Store:
         heads = refs.listed(git_dir, layout.CANDIDATES)
         for ref, tip in heads.items():
             yield self._stub(ref.removeprefix(layout.CANDIDATES), "pending", tip, ref)
-        closed = list(self._closed())
+        closed = self._still_closed()
         ended = {commit for stub in closed for commit in (*stub.line.commits, stub.decided)}
         for ref, tip in refs.listed(git_dir, "refs/remotes/").items():
             remote, found, id_ = ref.removeprefix("refs/remotes/").partition("/memory/candidate/")
@@ -185,19 +199,16 @@ class Store:
             key = (line.id, line.first)
             found[key] = replace(found[key], state=state, decided=judgement.commit)
 
-    def _closed(self) -> Iterator[Stub]:
-        """The candidates that a valid discard tag ended and that were not reopened since."""
-        closings: dict[str, Stub] = {}
-        for ref, id_ in refs.listed(self.place.git_dir, layout.DISCARDED).items():
-            stub = self._discarded(ref, id_)
-            if stub is not None and stub.decided is not None:
-                closings[stub.decided] = stub
-        if not closings:
-            return
-        reopened = self._reopened()
-        for closing, stub in closings.items():
-            if closing not in reopened:
-                yield stub
+    def closed(self) -> list[Stub]:
+        """What the valid discard tags closed, also where it was reopened since."""
+        tags = refs.listed(self.place.git_dir, layout.DISCARDED)
+        stubs = (self._discarded(ref, id_) for ref, id_ in tags.items())
+        return [stub for stub in stubs if stub is not None]
+
+    def _still_closed(self) -> list[Stub]:
+        closed = self.closed()
+        reopened = self._reopened() if closed else set()
+        return [stub for stub in closed if stub.decided not in reopened]
 
     def _reopened(self) -> set[str]:
         """What the candidates that there are name as reopened."""
@@ -395,10 +406,7 @@ class Store:
         for stub in self._all_stubs():
             if stub.state not in ("applied", "reverted"):
                 yield stub
-        for ref, id_ in refs.listed(self.place.git_dir, layout.DISCARDED).items():
-            stub_ = self._discarded(ref, id_)
-            if stub_ is not None:
-                yield stub_
+        yield from self.closed()
 
     # -- writing ---------------------------------------------------------------------------
 

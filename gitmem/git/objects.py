@@ -9,19 +9,25 @@ replace refs).
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import DiffOption, FileMode, ObjectType, SortMode
+from pygit2.enums import FileMode, ObjectType, SortMode
 
 from gitmem.errors import BadInputError
 from gitmem.model.entries import key_of_path, path_of
 from gitmem.model.history import EMPTY_TREE, REGULAR, Blob, Change, Commit, Content, Person
 
-_DIFF = (
-    DiffOption.INCLUDE_TYPECHANGE | DiffOption.SKIP_BINARY_CHECK | DiffOption.DISABLE_PATHSPEC_MATCH
+_TREE_ITEM = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
+_COMMIT, _TREE, _BLOB = (
+    int(kind) for kind in (ObjectType.COMMIT, ObjectType.TREE, ObjectType.BLOB)
 )
+_FOLDER = b"40000"
+_NOTHING = (b"", b"")
+# Folders of up to some thousand names each: the neighbours of a commit on the way along a line.
+_KEPT_FOLDERS = 512
 
 
 class Objects:
@@ -34,6 +40,8 @@ class Objects:
         self._repo.set_odb(self._odb)
         self._commits: dict[str, Commit] = {}
         self._kept: dict[str, bytes] = {}
+        self._folders: dict[str, dict[bytes, tuple[bytes, bytes]]] = {}
+        self._changes: dict[tuple[str, str], Mapping[str, Change]] = {}
 
     @property
     def tier(self) -> str:
@@ -56,7 +64,7 @@ class Objects:
         known = self._commits.get(id_)
         if known is None:
             kind, data = self._read(id_)
-            if kind != ObjectType.COMMIT:
+            if kind != _COMMIT:
                 raise _missing(id_, "is no commit")
             known = self._commits[id_] = parse_commit(id_, data)
         return known
@@ -77,56 +85,87 @@ class Objects:
     def paths(self, tree: str) -> dict[str, Blob]:
         """All files of a tree, entries or not, by path."""
         found: dict[str, Blob] = {}
-        waiting = [("", self._tree(tree))]
-        while waiting:
-            prefix, folder = waiting.pop()
-            for item in folder:
-                path = f"{prefix}{item.name}"
-                if item.filemode == FileMode.TREE:
-                    waiting.append((f"{path}/", self._tree(str(item.id))))
-                else:
-                    found[path] = Blob(str(item.id), int(item.filemode))
+        self._gather(tree, "", found)
         return found
+
+    def _gather(self, tree: str, prefix: str, found: dict[str, Blob]) -> None:
+        for name, (mode, id_) in self._items(tree).items():
+            path = prefix + name.decode("utf-8", "surrogateescape")
+            if mode == _FOLDER:
+                self._gather(id_.hex(), f"{path}/", found)
+            else:
+                found[path] = Blob(id_.hex(), int(mode, 8))
 
     def content(self, tree: str, key: str) -> Content:
         """One entry of a tree."""
-        if tree == EMPTY_TREE:
+        *folders, name = path_of(key).encode().split(b"/")
+        for folder in folders:
+            item = self._items(tree).get(folder)
+            if item is None or item[0] != _FOLDER:
+                return None
+            tree = item[1].hex()
+        item = self._items(tree).get(name)
+        if item is None or item[0] == _FOLDER:
             return None
-        try:
-            item = self._tree(tree)[path_of(key)]
-        except KeyError:
-            return None
-        return Blob(str(item.id), int(item.filemode)) if item.filemode != FileMode.TREE else None
+        return Blob(item[1].hex(), int(item[0], 8))
 
     def changes(self, old: str, new: str) -> Mapping[str, Change]:
         """The entries in which two trees differ, by key, in order of their paths."""
-        return {
-            key: change
-            for path, change in self.path_changes(old, new).items()
-            if (key := key_of_path(path))
-        }
+        known = self._changes.get((old, new))
+        if known is None:
+            known = {
+                key: change
+                for path, change in self.path_changes(old, new).items()
+                if (key := key_of_path(path))
+            }
+            self._changes[old, new] = known
+        return known
 
     def path_changes(self, old: str, new: str) -> dict[str, Change]:
-        """The files in which two trees differ, entries or not, by path."""
-        if old == new:
-            return {}
+        """The files in which two trees differ, entries or not, by path, in order."""
         found: dict[str, Change] = {}
-        diff = self._tree(old).diff_to_tree(self._tree(new), _DIFF, 0, 0)
-        for delta in diff.deltas:
-            for side, file in enumerate((delta.old_file, delta.new_file)):
-                if file.mode == 0:
-                    continue
-                before, after = found.get(file.path, (None, None))
-                blob = Blob(str(file.id), int(file.mode))
-                found[file.path] = (blob, after) if side == 0 else (before, blob)
-        return found
+        self._compare(old, new, "", found)
+        return found if len(found) < 2 else dict(sorted(found.items()))
+
+    def _compare(self, old: str, new: str, prefix: str, found: dict[str, Change]) -> None:
+        if old == new:
+            return
+        before, after = self._items(old), self._items(new)
+        for name in {name for name, _ in before.items() ^ after.items()}:
+            path = prefix + name.decode("utf-8", "surrogateescape")
+            was, is_ = before.get(name, _NOTHING), after.get(name, _NOTHING)
+            files = [
+                None if mode in (_FOLDER, b"") else Blob(id_.hex(), int(mode, 8))
+                for mode, id_ in (was, is_)
+            ]
+            if files != [None, None]:
+                found[path] = (files[0], files[1])
+            folders = [id_.hex() if mode == _FOLDER else EMPTY_TREE for mode, id_ in (was, is_)]
+            self._compare(folders[0], folders[1], f"{path}/", found)
+
+    def _items(self, tree: str) -> dict[bytes, tuple[bytes, bytes]]:
+        """One folder: for each name the mode (octal digits) and the id (20 bytes)."""
+        known = self._folders.get(tree)
+        if known is not None:
+            return known
+        if tree == EMPTY_TREE:
+            # It need not lie in the object database: git itself takes it as known.
+            return {}
+        kind, data = self._read(tree)
+        if kind != _TREE:
+            raise _missing(tree, "is no tree")
+        items = {name: (mode, id_) for mode, name, id_ in _TREE_ITEM.findall(data)}
+        if len(self._folders) > _KEPT_FOLDERS:
+            self._folders.clear()
+        self._folders[tree] = items
+        return items
 
     def data(self, blob: str) -> bytes:
         """A blob's bytes, also of one that was only handed to `keep`."""
         if blob in self._kept:
             return self._kept[blob]
         kind, data = self._read(blob)
-        if kind != ObjectType.BLOB:
+        if kind != _BLOB:
             raise _missing(blob, "is no blob")
         return data
 
@@ -185,22 +224,17 @@ class Objects:
 
     def _tree(self, id_: str) -> pygit2.Tree:
         if id_ == EMPTY_TREE:
-            # It need not lie in the object database: git itself takes it as known.
             id_ = str(self._repo.TreeBuilder().write())
-        try:
-            tree = self._repo[id_]
-        except KeyError:
-            raise _missing(id_, "is missing") from None
-        if not isinstance(tree, pygit2.Tree):
-            raise _missing(id_, "is no tree")
-        return tree
+        found = self._repo.get(id_)
+        if not isinstance(found, pygit2.Tree):
+            raise _missing(id_, "is missing, or no tree")
+        return found
 
     def _read(self, id_: str) -> tuple[int, bytes]:
         try:
-            kind, data = self._odb.read(id_)
+            return self._odb.read(id_)
         except (KeyError, ValueError):
             raise _missing(id_, "is missing") from None
-        return int(kind), data
 
     # -- writing ---------------------------------------------------------------------------
 

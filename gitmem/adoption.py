@@ -1,0 +1,322 @@
+"""The way back: what nobody reviewed becomes a candidate, and what was closed is taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gitmem import clock, ids, layout
+from gitmem.errors import ConflictError, NotFoundError
+from gitmem.git import checkout, refs, tierrepo
+from gitmem.git.folder import Folder
+from gitmem.git.transaction import RefChange
+from gitmem.memory import Decision, Memory, actor_person
+from gitmem.model import entries, trailers
+from gitmem.model.approval import Judgement
+from gitmem.model.candidates import Candidate
+from gitmem.model.history import Person
+from gitmem.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A candidate made of something unreviewed; `restored` are files put back as approved."""
+
+    candidate: str
+    entries: tuple[str, ...]
+    origin: str | None
+    restored: tuple[str, ...] = ()
+
+
+def adopt(
+    memory: Memory, names: Sequence[str], *, by: Person, scope: str | None = None
+) -> list[Adopted]:
+    """Make candidates of unreviewed commits, or of candidates that stand on such.
+
+    Each is forked before the unreviewed content, so that its diff shows all of it.
+    Raises NotFoundError `nothing-to-adopt`.
+    """
+    return [_adopt_one(memory, name, by, scope) for name in names]
+
+
+def _adopt_one(memory: Memory, name: str, by: Person, scope: str | None) -> Adopted:
+    found = memory.find_candidate(name, scope=scope)
+    if found is not None:
+        return _adopt_candidate(memory.store(found.tier), found, by)
+    for store in memory.stores(scope):
+        judgement = _judged(store, name)
+        if judgement is not None:
+            return _adopt_commit(store, judgement)
+    raise NotFoundError(
+        "nothing-to-adopt",
+        f"'{name}' is neither a candidate nor a commit on memory/main",
+        hint="gitmem verify names what can be adopted",
+    )
+
+
+def _judged(store: Store, name: str) -> Judgement | None:
+    ledger = store.ledger()
+    found = [c for c in ledger.position if len(name) >= 4 and c.startswith(name.lower())]
+    return ledger.of(found[0]) if len(found) == 1 else None
+
+
+def _adopt_commit(store: Store, judgement: Judgement) -> Adopted:
+    if not judgement.unreviewed:
+        raise NotFoundError(
+            "nothing-to-adopt",
+            f"{judgement.commit[:12]} changed no entry without approval",
+            hint="gitmem verify names what can be adopted",
+        )
+    commit = store.objects.commit(judgement.commit)
+    message = trailers.parse(commit.message)
+    text = "\n\n".join(part for part in (message.subject, message.body) if part)
+    why = f"Adopted from commit {commit.id}, which nobody reviewed:\n\n{text}"
+    told = [(trailers.SOURCE, value) for value in message.all(trailers.SOURCE)]
+    contents = {
+        key: None if found is None else store.objects.data(found.id)
+        for key, (_, found) in judgement.unreviewed.items()
+    }
+    id_ = _open(store, contents, why, told, commit.author)
+    return Adopted(id_, tuple(map(ids.entry_id, contents)), commit.id)
+
+
+def _adopt_candidate(store: Store, found: Candidate, by: Person) -> Adopted:
+    """A candidate made anew below the unreviewed content that it stands on; it replaces the old."""
+    if found.state != "pending":
+        raise ConflictError(
+            "not-pending",
+            f"{found.id} is {found.state}, not pending",
+            hint=f"gitmem reopen {found.id} takes it up again",
+        )
+    with checkout.deciding(tierrepo.place_of(store.place)):
+        if store.objects.is_ancestor(found.commit, store.main()):
+            return _adopt_forwarded(store, found)
+        if all(item.grounded for item in found.entries):
+            raise NotFoundError(
+                "nothing-to-adopt",
+                f"{found.id} stands on approved content alone",
+                hint=f"gitmem diff {found.id}",
+            )
+        contents = {
+            item.key: None if item.content is None else store.objects.data(item.content.id)
+            for item in found.entries
+        }
+        told = _told(store, found)
+        id_ = _open(store, contents, found.rationale, told, _author(store, found))
+        _replace(store, found, id_, by)
+    return Adopted(id_, tuple(item.id for item in found.entries), found.commit)
+
+
+def _adopt_forwarded(store: Store, found: Candidate) -> Adopted:
+    """A candidate that `memory/main` was moved onto: its unreviewed commits as a candidate again."""
+    ledger = store.ledger()
+    here: str | None = found.commit
+    contents: dict[str, bytes | None] = {}
+    while here is not None and here in ledger.position:
+        judgement = ledger.of(here)
+        if judgement.kind != "direct" or not judgement.unreviewed:
+            break
+        for key, (_, content) in judgement.unreviewed.items():
+            data = None if content is None else store.objects.data(content.id)
+            contents.setdefault(key, data)
+        here = judgement.parents[0]
+    if not contents:
+        raise NotFoundError(
+            "nothing-to-adopt",
+            f"{found.id} brought no unreviewed change to memory/main",
+            hint="gitmem verify names what can be adopted",
+        )
+    message = trailers.parse(store.objects.commit(found.commit).message)
+    told = [(trailers.SOURCE, value) for value in message.all(trailers.SOURCE)]
+    why = message.body or message.subject
+    id_ = _open(store, contents, why, told, store.objects.commit(found.commit).author)
+    checkout.move(tierrepo.place_of(store.place), _leaving(store, found))
+    return Adopted(id_, tuple(map(ids.entry_id, contents)), found.commit)
+
+
+def _replace(store: Store, found: Candidate, successor: str, by: Person) -> None:
+    """Close a candidate as superseded by another."""
+    told = [
+        (trailers.EVENT, "candidate.superseded"),
+        (trailers.CANDIDATE, found.id),
+        (trailers.SUPERSEDED_BY, successor),
+    ]
+    message = trailers.compose(f"memory: supersede {found.id}", "", told)
+    at = clock.now()
+    person = by._replace(time=at, offset=clock.utc_offset(at))
+    tree = store.objects.commit(found.commit).tree
+    closing = store.objects.write_commit(tree, [found.commit], message, person)
+    ref = layout.discarded_ref(found.id, closing)
+    tag = store.objects.write_tag(ref.removeprefix("refs/tags/"), closing, person, message)
+    changes = [RefChange(ref, tag, None), *_leaving(store, found)]
+    checkout.move(tierrepo.place_of(store.place), changes)
+
+
+def _leaving(store: Store, found: Candidate) -> list[RefChange]:
+    names = (layout.candidate_ref(found.id), layout.kept_ref(found.id))
+    present = ((name, refs.read(store.place.git_dir, name)) for name in names)
+    return [RefChange(name, None, tip) for name, tip in present if tip is not None]
+
+
+def _told(store: Store, found: Candidate) -> list[tuple[str, str]]:
+    """The evidence and the priority that a candidate's commits name, as trailers again."""
+    told: list[tuple[str, str]] = []
+    for id_ in found.line.commits:
+        message = trailers.parse(store.objects.commit(id_).message)
+        for name in (trailers.PRIORITY, trailers.SOURCE):
+            told += [(name, value) for value in message.all(name) if (name, value) not in told]
+    return told
+
+
+def _author(store: Store, found: Candidate) -> Person:
+    return store.objects.commit(found.first).author
+
+
+def _open(
+    store: Store,
+    contents: Mapping[str, bytes | None],
+    rationale: str,
+    told: Iterable[tuple[str, str]],
+    author: Person,
+) -> str:
+    """Make a candidate of whole files. Raises EntryFault where one does not parse."""
+    at = clock.now()
+    id_ = store.new_id(at)
+    message = trailers.compose(
+        f"memory: propose {next(iter(contents))}",
+        rationale,
+        [
+            (trailers.EVENT, "candidate.created"),
+            (trailers.CANDIDATE, id_),
+            *told,
+            (trailers.ACTOR, author.name or "unknown"),
+        ],
+    )
+    files = {key: _as_of(store, key, data, id_) for key, data in contents.items()}
+    store.open_candidate(id_, store.write_candidate(files, message, _at(author, at)))
+    return id_
+
+
+def _as_of(store: Store, key: str, data: bytes | None, id_: str) -> bytes | None:
+    if data is None:
+        return None
+    entry = entries.parse(key, data, tier=store.tier)
+    return entries.serialize(replace(entry, applied_from=id_, applied_by="user"))
+
+
+def _at(author: Person, at: int) -> Person:
+    if not author.name:
+        return actor_person("unknown", at)
+    return author._replace(time=at, offset=0)
+
+
+# -- uncommitted edits ---------------------------------------------------------------------------
+
+
+def adopt_edits(memory: Memory, *, by: Person, scope: str | None = None) -> list[Adopted]:
+    """Make a candidate of each tier's uncommitted edits, and restore its files.
+
+    Only files that differ from the commit that the folder was read from count.
+    Raises NotFoundError `nothing-to-adopt` where there are none.
+    """
+    adopted = [
+        found for store in memory.stores(scope) if (found := _adopt_edits_of(store, by)) is not None
+    ]
+    if adopted:
+        return adopted
+    raise NotFoundError(
+        "nothing-to-adopt",
+        "no memory folder has uncommitted edits",
+        hint="gitmem verify names what else can be adopted",
+    )
+
+
+def _adopt_edits_of(store: Store, by: Person) -> Adopted | None:
+    root = store.place.folder
+    if root is None or not root.is_dir():
+        return None
+    place = tierrepo.place_of(store.place)
+    with checkout.deciding(place), Folder(root) as folder:
+        state = checkout.folder_state(place)
+        changed = _changed_files(folder, state)
+        if not changed or state.base is None:
+            return None
+        contents = {entries.key_of_path(path) or "": data for path, data in changed.items()}
+        why = "Adopted from uncommitted edits in the memory folder."
+        id_ = _open(store, contents, why, [], by)
+        for path in changed:
+            _restore(store, folder, state.base, path)
+        checkout.mend(place)
+    return Adopted(id_, tuple(map(ids.entry_id, contents)), None, tuple(changed))
+
+
+def _changed_files(folder: Folder, state: checkout.FolderState) -> dict[str, bytes | None]:
+    """The entries' files that were edited by hand, by path, with their bytes (None: deleted)."""
+    changed: dict[str, bytes | None] = {}
+    for path in (*state.edited, *state.untracked):
+        data = folder.read(path.encode())
+        if entries.key_of_path(path) is not None and data is not None:
+            changed[path] = data
+    changed |= {path: None for path in state.deleted if entries.key_of_path(path) is not None}
+    return changed
+
+
+def _restore(store: Store, folder: Folder, base: str, path: str) -> None:
+    """Put a file back as the commit has it from which the folder was read."""
+    content = store.objects.content(
+        store.objects.commit(base).tree, entries.key_of_path(path) or ""
+    )
+    if content is None:
+        folder.remove(path.encode())
+    else:
+        folder.write(path.encode(), store.objects.data(content.id))
+
+
+# -- reopen --------------------------------------------------------------------------------------
+
+
+def reopen(memory: Memory, name: str, *, by: Person, scope: str | None = None) -> Decision:
+    """Take up a discarded, superseded, withdrawn or reverted candidate again, on today's memory.
+
+    Its change is committed afresh, under the same id, by a commit that names what
+    closed it. Raises ConflictError `not-closed` where it is open or applied.
+    """
+    found = memory.candidate(name, scope=scope)
+    if found.state not in ("discarded", "superseded", "reverted", "withdrawn"):
+        raise ConflictError(
+            "not-closed",
+            f"{found.id} is {found.state}: there is nothing to reopen",
+            hint=f"gitmem show {found.id}",
+        )
+    store = memory.store(found.tier)
+    at = clock.now()
+    told = [(trailers.EVENT, "candidate.reopened"), (trailers.CANDIDATE, found.id)]
+    told += [(trailers.REOPENS, _closing(store, found))] if found.decided is not None else []
+    told += [*_told(store, found), (trailers.ACTOR, found.actor)]
+    subject = trailers.parse(store.objects.commit(found.first).message).subject
+    message = trailers.compose(subject, found.rationale, told)
+    contents = {
+        item.key: None if item.content is None else store.objects.data(item.content.id)
+        for item in found.entries
+    }
+    person = by._replace(time=at, offset=clock.utc_offset(at))
+    with checkout.deciding(tierrepo.place_of(store.place)):
+        commit = store.write_candidate(contents, message, person)
+        git_dir = store.place.git_dir
+        kept = layout.kept_ref(found.id)
+        changes = [
+            RefChange(layout.candidate_ref(found.id), commit, None),
+            RefChange(kept, commit, refs.read(git_dir, kept)),
+        ]
+        checkout.move(tierrepo.place_of(store.place), changes)
+    return Decision(commit, found.id, tuple(item.id for item in found.entries))
+
+
+def _closing(store: Store, found: Candidate) -> str:
+    """What ended a candidate: its closing commit, or the apply that was reverted."""
+    if found.state != "reverted":
+        return found.decided or ""
+    for judgement in store.ledger().line:
+        if any(line.first == found.first for line in judgement.applied):
+            return judgement.commit
+    return found.decided or ""

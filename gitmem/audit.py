@@ -1,0 +1,219 @@
+"""`verify`: the whole history and all that stands in it, looked at with nobody's word for it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gitmem import ids, layout, witness
+from gitmem.errors import GitmemError
+from gitmem.git import refs
+from gitmem.memory import Memory
+from gitmem.model import entries
+from gitmem.model.approval import Judgement
+from gitmem.store import Store, is_customary
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a person should look at, and the way out of it."""
+
+    kind: str
+    tier: str
+    commit: str | None
+    entry: str | None
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `verify` found, and how much it looked at."""
+
+    findings: tuple[Finding, ...]
+    commits: int
+    entries: int
+
+
+def verify(memory: Memory, *, scope: str | None = None) -> Report:
+    """Look at the whole history of the tiers. No cache is asked, and nothing is changed."""
+    findings: list[Finding] = []
+    commits = count = 0
+    for store in memory.stores(scope):
+        try:
+            findings += _findings(store)
+            commits += len(store.ledger().line)
+            count += len(store.approved())
+        except GitmemError as error:
+            findings.append(
+                Finding(
+                    error.reference,
+                    store.tier,
+                    None,
+                    None,
+                    error.message,
+                    error.hint or "gitmem git fsck",
+                )
+            )
+    return Report(tuple(findings), commits, count)
+
+
+def _findings(store: Store) -> Iterator[Finding]:
+    yield from _rewritten(store)
+    yield from _unreviewed(store)
+    yield from _invalid_entries(store)
+    yield from _strange_files(store)
+    yield from _tags(store)
+    yield from _replacements(store)
+
+
+def _rewritten(store: Store) -> Iterator[Finding]:
+    seen = witness.read(store.place.git_dir)
+    if seen is None or seen in store.ledger().position:
+        return
+    yield Finding(
+        "main-rewritten",
+        store.tier,
+        seen,
+        None,
+        f"memory/main stood at {seen[:12]} and no longer has it: approved memory is missing",
+        f"to have it back: gitmem git update-ref refs/heads/memory/main {seen}; "
+        "if it was meant: gitmem verify --accept",
+    )
+
+
+def _unreviewed(store: Store) -> Iterator[Finding]:
+    """Each entry whose present file no approval covers, with the commits that made it so."""
+    ledger = store.ledger()
+    held = ledger.view.held
+    for judgement in ledger.line:
+        for key in judgement.unreviewed:
+            if key in held and not _settled_after(store, judgement, key):
+                yield Finding(
+                    "unreviewed",
+                    store.tier,
+                    judgement.commit,
+                    ids.entry_id(key),
+                    f"{judgement.commit[:12]} changes {ids.entry_id(key)} without approval",
+                    f"gitmem adopt {judgement.commit[:12]} (review it), or "
+                    f"gitmem revert {judgement.commit[:12]} (take it back)",
+                )
+
+
+def _settled_after(store: Store, judgement: Judgement, key: str) -> bool:
+    """Whether a later commit of the line had the approved content of `key` in its tree again."""
+    ledger = store.ledger()
+    later = ledger.line[ledger.position[judgement.commit] + 1 :]
+    return any(
+        key not in after.view.held and ledger.on_line(judgement.commit, after.commit)
+        for after in later
+    )
+
+
+def _invalid_entries(store: Store) -> Iterator[Finding]:
+    approving = {
+        (key, after): judgement.commit
+        for judgement in store.ledger().line
+        for key, (_, after) in judgement.changes.items()
+    }
+    for key, content in sorted(store.approved().items()):
+        try:
+            store.entry(key, content)
+        except entries.EntryFault as fault:
+            yield Finding(
+                "entry-invalid",
+                store.tier,
+                approving.get((key, content)),
+                ids.entry_id(key),
+                f"{ids.entry_id(key)} is approved and can't be read: {fault.message}",
+                f"gitmem edit {key}, or gitmem why {key} and revert what brought it",
+            )
+
+
+def _strange_files(store: Store) -> Iterator[Finding]:
+    tip = store.main()
+    paths = store.objects.paths(store.objects.commit(tip).tree)
+    known = {_folded(path): path for path in paths if entries.key_of_path(path) is not None}
+    for path in sorted(paths):
+        if entries.key_of_path(path) is not None or is_customary(path):
+            continue
+        twin = known.get(_folded(path))
+        what = f"'{path}' is no entry and never reaches a context"
+        if twin is not None:
+            what = f"'{path}' can be taken for '{twin}': another case or another Unicode form"
+        commit = _last_to_touch(store, path)
+        yield Finding(
+            "entry-twin" if twin is not None else "not-an-entry",
+            store.tier,
+            commit,
+            None,
+            what,
+            f"gitmem revert {commit[:12]}",
+        )
+
+
+def _last_to_touch(store: Store, path: str) -> str:
+    ledger = store.ledger()
+    for judgement in reversed(ledger.line):
+        tree = store.objects.commit(judgement.commit).tree
+        above = [store.objects.commit(parent).tree for parent in judgement.parents[:1]]
+        before = above[0] if above else layout.EMPTY_TREE
+        if path in store.objects.path_changes(before, tree):
+            return judgement.commit
+    return ledger.line[-1].commit
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFKC", path).casefold()
+
+
+def _tags(store: Store) -> Iterator[Finding]:
+    valid = {stub.ref for stub in store.closed()}
+    for ref, id_ in refs.listed(store.place.git_dir, layout.DISCARDED).items():
+        if ref not in valid:
+            name = ref.removeprefix("refs/tags/")
+            yield Finding(
+                "broken-record",
+                store.tier,
+                id_,
+                None,
+                f"the tag {name} closes no candidate",
+                f"look at it: gitmem git show {name}; to take it out: gitmem git tag -d {name}",
+            )
+
+
+def _replacements(store: Store) -> Iterator[Finding]:
+    for ref in refs.listed(store.place.git_dir, "refs/replace/"):
+        replaced = ref.removeprefix("refs/replace/")
+        yield Finding(
+            "replace-ref",
+            store.tier,
+            replaced,
+            None,
+            f"git shows another object for {replaced[:12]} than the one that gitmem reads",
+            f"gitmem git replace -d {replaced}",
+        )
+    if (store.place.git_dir / "info" / "grafts").exists():
+        yield Finding(
+            "grafts",
+            store.tier,
+            None,
+            None,
+            "info/grafts makes git show another history than the one that gitmem reads",
+            f"remove {store.place.git_dir / 'info' / 'grafts'}",
+        )
+
+
+def accept(memory: Memory, *, scope: str | None = None) -> list[str]:
+    """Take the present `memory/main` for the one to watch over; gives the tips."""
+    tips = []
+    for store in memory.stores(scope):
+        witness.write(store.place.git_dir, store.main())
+        tips.append(store.main())
+    return tips
+
+
+def witnessed(findings: Iterable[Finding]) -> bool:
+    """Whether nothing says that approved memory vanished."""
+    return all(finding.kind != "main-rewritten" for finding in findings)

@@ -1,0 +1,42 @@
+"""The witness: the last tip of `memory/main` that this machine has seen, kept outside the project.
+
+It is what tells a rewritten history from an old one. A repository is known by
+its folder's device and inode, which a rename or a move leaves as they are and
+a copy does not; the path beside it tells a number that was given out again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from gitmem import config, files
+
+
+def read(git_dir: Path) -> str | None:
+    """The tip that was seen last, or None where there is no record of this repository."""
+    data = files.read_if_there(_path(git_dir))
+    if data is None:
+        return None
+    try:
+        record = json.loads(data)
+    except ValueError:
+        return None
+    tip = record.get("tip") if isinstance(record, dict) else None
+    if not isinstance(tip, str):
+        return None
+    same_place = record.get("path") == str(git_dir)
+    return tip if same_place or (git_dir / "objects" / tip[:2] / tip[2:]).exists() else None
+
+
+def write(git_dir: Path, tip: str) -> None:
+    """Record the tip of a repository. Raises OSError where the state folder can't be written."""
+    path = _path(git_dir)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = {"path": str(git_dir), "tip": tip}
+    files.write_whole(path, json.dumps(record).encode())
+
+
+def _path(git_dir: Path) -> Path:
+    seen = git_dir.stat()
+    return config.state_dir() / "witness" / f"{seen.st_dev}-{seen.st_ino}.json"
