@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import tempfile
 from pathlib import Path
+
+# Not by tempfile: this module is loaded at every command, and that one costs as much as git.
+_NUMBERS = itertools.count()
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -13,12 +16,14 @@ def write_whole(path: Path, data: bytes) -> None:
     A symbolic link is followed, as an editor would. Raises OSError, and leaves what was there.
     """
     path = path.resolve()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    draft = Path(name)
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{next(_NUMBERS)}")
+    draft.unlink(missing_ok=True)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-            os.fchmod(file.fileno(), _mode(path))
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
         draft.replace(path)
     except BaseException:
         draft.unlink()
@@ -31,11 +36,3 @@ def read_if_there(path: Path) -> bytes | None:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
-
-
-def _mode(path: Path) -> int:
-    if path.exists():
-        return path.stat().st_mode & 0o7777
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask

@@ -23,17 +23,18 @@ def test_the_first_commit_has_a_fixed_id(scope: layout.Scope, expected: str) -> 
     assert layout.root_id(scope) == expected
 
 
-def test_git_gives_the_first_commit_the_same_id(tmp_path: Path) -> None:
-    """The id computed without git is the one that git computes."""
+@pytest.mark.parametrize("scope", ["project", "user"])
+def test_git_gives_the_first_commit_the_same_id(scope: layout.Scope, tmp_path: Path) -> None:
+    """The id that is written down is the one that git computes."""
     hashed = subprocess.run(
         ["git", "hash-object", "-t", "commit", "--stdin"],
-        input=layout.root_commit("user"),
+        input=layout.root_commit(scope),
         capture_output=True,
         check=True,
         cwd=tmp_path,
     )
 
-    assert hashed.stdout.decode().strip() == layout.root_id("user")
+    assert hashed.stdout.decode().strip() == layout.root_id(scope)
 
 
 def test_refs_are_named_in_one_place() -> None:
