@@ -15,7 +15,7 @@ from typing import Any
 
 from gitmem import clock, dropbox, ids, layout
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
-from gitmem.git import checkout, discover, identity, refs, tierrepo
+from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
 from gitmem.git.transaction import RefChange
 from gitmem.model import candidates, context, entries, merge, patches, tiers, trailers
@@ -695,12 +695,15 @@ class Memory:
         """Move a candidate's branch, made where it is a remote's so far, and its anchor."""
         kept = refs.read(store.place.git_dir, layout.kept_ref(found.id))
         branch = layout.candidate_ref(found.id)
-        old = refs.read(store.place.git_dir, branch)
+        # Of a remote's candidate there is no branch yet; any other must stand where it was read.
+        old = found.commit if found.ref == branch else None
         changes = [
             RefChange(branch, commit, old),
             RefChange(layout.kept_ref(found.id), commit, kept),
         ]
-        checkout.move(tierrepo.place_of(store.place), changes)
+        place = tierrepo.place_of(store.place)
+        with checkout.deciding(place):
+            checkout.move(place, changes)
         return commit
 
     def unsettled(self, name: str, *, scope: str | None = None) -> list[Unsettled]:
@@ -767,6 +770,9 @@ class Memory:
         outcome = self.propose(
             *drafts, rationale=rationale, sources=sources, actor="user", scope=scope
         )
+        return self._apply_own(outcome, by, scope)
+
+    def _apply_own(self, outcome: Outcome, by: Person, scope: str | None) -> Decision:
         if outcome.dropped is not None:
             raise BadInputError("cannot-write", outcome.note or "the repository can't be written")
         if not outcome.made and outcome.note and "pending" not in outcome.note:
@@ -776,6 +782,42 @@ class Memory:
                 hint=f"it came with {outcome.id}: gitmem show {outcome.id}" if outcome.id else None,
             )
         return self.apply(outcome.id, by=by, scope=scope)
+
+    def rewrite(
+        self,
+        name: str,
+        text: bytes | None,
+        *,
+        by: Person,
+        rationale: str = "edited by hand",
+        scope: str | None = None,
+    ) -> Decision:
+        """Propose the whole file of an entry, None to delete it, and apply that.
+
+        Raises EntryFault where `text` is no entry, RefusedError `nothing-to-change`
+        where it says what is approved.
+        """
+        key = ids.check_key(ids.key_of(name))
+        store = self.store(scope if scope is not None else self.default_scope())
+        entry = None if text is None else entries.parse(key, text, tier=store.tier)
+        outcome = self._propose(
+            store, {key: entry}, _Grounds(rationale, (), DEFAULT_PRIORITY, "user")
+        )
+        return self._apply_own(outcome, by, store.tier)
+
+    # -- the user's own programs -------------------------------------------------------------
+
+    def git(self, args: Sequence[str], *, scope: str | None = None) -> int:
+        """Run git on the user's terminal in the folder of a tier, the project's first; its exit code."""
+        place = self.stores(scope)[0].place if self.scopes else self.store("user").place
+        tierrepo.restore_folder(place)
+        if place.folder is None:
+            return program.call(args, git_dir=place.git_dir, cwd=self._cwd())
+        return program.call(args, git_dir=place.admin_dir, cwd=place.folder)
+
+    def run_editor(self, file: Path) -> int:
+        """Let the user edit `file` with the editor that git would start; its exit code."""
+        return program.edit(identity.editor(self._cwd()), file)
 
     # -- the log and the context -----------------------------------------------------------
 

@@ -221,3 +221,11 @@ def start(
         )
     except FileNotFoundError as error:
         raise _missing(error, None) from error
+
+
+def edit(editor: str, file: Path) -> int:
+    """Start the user's editor on `file` as git does, through a shell; gives its exit code."""
+    if editor == ":":
+        return 0
+    line = ["sh", "-c", f'{editor} "$@"', editor, str(file)]
+    return subprocess.run(line, env=environment(identity=True), check=False).returncode
