@@ -1,0 +1,123 @@
+"""`gitmem context`: what an agent gets to read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem import config
+from gitmem.cli.common import State, emit, emit_json, json_option, warn
+from gitmem.errors import BadInputError
+
+if TYPE_CHECKING:
+    from gitmem.memory import Given
+    from gitmem.model.context import Options, Unit
+
+TIERS = ("user", "project", "session")
+UNITS = ("characters", "bytes", "tokens")
+_DEFAULT_BUDGET = 9000
+
+
+@click.command
+@click.option(
+    "--budget",
+    metavar="N",
+    default=str(_DEFAULT_BUDGET),
+    show_default=True,
+    help="The most that the text may take, 'none' for no limit. Forbidden entries always stay.",
+)
+@click.option(
+    "--unit", type=click.Choice(UNITS), default="characters", show_default=True, help="Of what."
+)
+@click.option(
+    "--tier",
+    "tiers",
+    multiple=True,
+    type=click.Choice(TIERS),
+    help="Only this tier; may be repeated.",
+)
+@click.option("--skill", metavar="FILE", help="Only the tiers that this skill file asks for.")
+@click.option("--hook", is_flag=True, help="Print the JSON envelope of an agent's start hook.")
+@json_option
+@click.pass_obj
+def command(
+    state: State,
+    *,
+    budget: str,
+    unit: Unit,
+    tiers: tuple[str, ...],
+    skill: str | None,
+    hook: bool,
+    as_json: bool,
+) -> None:
+    """Print what an agent gets to read.
+
+    The same bytes for the same memory: approved entries only, forbidden ones first. Nothing is
+    printed where there is nothing to say. With --json, also what was left out and why.
+    """
+    from gitmem.model import context
+
+    if hook and as_json:
+        raise BadInputError("usage", "--hook and --json don't go together")
+    if skill is not None:
+        tiers = _wanted(state, skill, tiers)
+    options = _options(budget, unit, tiers if tiers or skill else TIERS)
+    given = state.memory.context(options)
+    built = given.context
+    if as_json:
+        emit_json(_document(given))
+    elif hook:
+        emit(json.dumps(context.hook_envelope(built.text), ensure_ascii=False))
+    else:
+        click.echo(built.text, nl=False)
+    _tell(given)
+
+
+def _wanted(state: State, skill: str, tiers: tuple[str, ...]) -> tuple[str, ...]:
+    from gitmem.model import skills
+
+    asked = skills.tiers_wanted(state.read_text(skill))
+    return tuple(tier for tier in asked if not tiers or tier in tiers)
+
+
+def _options(budget: str, unit: Unit, tiers: tuple[str, ...]) -> Options:
+    from gitmem.model.context import Options
+
+    if budget != "none" and not (budget.isascii() and budget.isdigit()):
+        raise BadInputError(
+            "budget-unclear", f"'{budget}' is no budget", hint="a whole number, or none"
+        )
+    limit = None if budget == "none" else int(budget)
+    return Options(limit, unit, tiers, config.session())
+
+
+def _document(given: Given) -> dict[str, object]:
+    from gitmem.model import context
+
+    unreviewed = [
+        {"id": one.id, "tier": one.tier, "commit": one.commit, "blob": one.found}
+        for one in given.unreviewed
+    ]
+    broken = [{"id": id_, "message": message} for id_, message in given.broken]
+    return {
+        **context.report(given.context, unreviewed),
+        "broken": broken,
+        "warnings": list(given.warnings),
+    }
+
+
+def _tell(given: Given) -> None:
+    """Say on standard error what did not get into the text without anybody's decision."""
+    for one in given.unreviewed:
+        warn(f"{one.id} was changed without approval ({one.commit[:10]}): see gitmem verify")
+    for quarantined in given.context.quarantined:
+        found = ", ".join(sorted({finding.rule for finding in quarantined.findings}))
+        warn(f"{quarantined.memory.id} is kept out: {found}")
+    for id_, message in given.broken:
+        warn(f"{id_} can't be read: {message}")
+    if given.context.over_budget:
+        warn("the forbidden entries alone are over the budget")
+    for message in given.warnings:
+        warn(message)

@@ -1,0 +1,28 @@
+"""Editing a text in the user's editor."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from gitmem.errors import BadInputError
+from gitmem.memory import Memory
+
+
+def edited(memory: Memory, key: str, text: str) -> bytes | None:
+    """What a person makes of `text`, shown as the file of the entry `key`; None where they empty it.
+
+    Raises BadInputError `editor-failed`.
+    """
+    with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
+        file = Path(folder, f"{key.replace('/', '-')}.md")
+        file.write_bytes(text.encode())
+        code = memory.run_editor(file)
+        if code != 0:
+            raise BadInputError(
+                "editor-failed",
+                f"the editor ended with exit code {code}, so nothing is changed",
+                hint="choose another one with GIT_EDITOR, or give the text with --body-file",
+            )
+        data = file.read_bytes()
+    return data if data.strip() else None

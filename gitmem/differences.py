@@ -1,0 +1,118 @@
+"""What a candidate changes, as a person reads it before deciding.
+
+Each entry is compared with what is approved now and what an apply would make of
+it; where the two do not go together, both sides stand there. Hidden characters
+are written out, so that what is read is what an agent would get.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from gitmem import layout
+from gitmem.memory import Memory
+from gitmem.model.candidates import Candidate, Proposed
+from gitmem.model.entries import path_of
+from gitmem.model.history import Change, Content
+from gitmem.store import Store
+from gitmem.visible import visible
+
+# Every candidate has these two lines, and history knows better (docs/git-format.md).
+_MARKS = re.compile(r"^(?:appliedFrom: [a-z0-9_-]+|appliedBy: user)\n", re.MULTILINE)
+_FRONT = re.compile(r"---\n.*?^---\n", re.DOTALL | re.MULTILINE)
+_SUBMODULE = 0o160000
+_KINDS = {0o120000: "a link", _SUBMODULE: "a submodule", 0o100755: "an executable"}
+
+
+def difference(memory: Memory, found: Candidate) -> str:
+    """The change of a candidate as a unified diff, safe to print; empty where there is none.
+
+    Of a decided candidate it is what it changed; of any other, what it would change now.
+    """
+    store = memory.store(found.tier)
+    parts = [*_entries(store, found), *_other_files(store, found)]
+    return "\n".join(part for part in parts if part)
+
+
+def unified(old: str | None, new: str | None, before: str, after: str) -> str:
+    """The difference of two texts, safe to print, without a final line end; None is no file."""
+    if old == new:
+        return ""
+    lines = difflib.unified_diff(
+        _lines(old),
+        _lines(new),
+        before if old is not None else "/dev/null",
+        after if new is not None else "/dev/null",
+        lineterm="",
+    )
+    return "\n".join(visible(line.removesuffix("\n"), multiline=True) for line in lines)
+
+
+def _lines(text: str | None) -> list[str]:
+    """The lines as git counts them: only LF ends one."""
+    if not text:
+        return []
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}\n\\ No newline at end"]
+
+
+def _entries(store: Store, found: Candidate) -> Iterator[str]:
+    for item in found.entries:
+        path = path_of(item.key)
+        if found.state in ("applied", "reverted"):
+            yield _compared(store, path, (item.base, item.content), "before", found.id)
+        elif item.conflict is not None:
+            yield _both_sides(store, found, item)
+        else:
+            yield _compared(store, path, (item.approved, item.result), "approved", found.id)
+
+
+def _both_sides(store: Store, found: Candidate, item: Proposed) -> str:
+    path = path_of(item.key)
+    ours = _compared(store, path, (item.base, item.approved), "base", "approved")
+    theirs = _compared(store, path, (item.base, item.content), "base", found.id)
+    return "\n".join(
+        [
+            f"conflict in {visible(item.id)}: {visible(item.conflict or '')}",
+            "what is approved now:",
+            ours or "  as it was",
+            "what the candidate wants:",
+            theirs or "  as it was",
+        ]
+    )
+
+
+def _compared(store: Store, path: str, change: Change, before: str, after: str) -> str:
+    old, new = change
+    kinds = []
+    if new is not None and not new.regular:
+        kinds.append(f"{path} is {_KINDS.get(new.mode, 'no plain file')}")
+    text = unified(
+        _readable(store, old), _readable(store, new), f"{before}/{path}", f"{after}/{path}"
+    )
+    return "\n".join([*kinds, text] if text else kinds)
+
+
+def _readable(store: Store, content: Content) -> str | None:
+    if content is None:
+        return None
+    if content.mode == _SUBMODULE:
+        return f"{content.id}\n"
+    text = store.text(content) or ""
+    front = _FRONT.match(text)
+    if front is None:
+        return text
+    return _MARKS.sub("", front[0]) + text[front.end() :]
+
+
+def _other_files(store: Store, found: Candidate) -> Iterator[str]:
+    """The files that are no entries, against the base: they have no approval of their own."""
+    if not found.files:
+        return
+    base = store.objects.commit(found.base).tree if found.base else layout.EMPTY_TREE
+    tip = store.objects.commit(found.commit).tree
+    for path, change in store.objects.path_changes(base, tip).items():
+        if path in found.files:
+            yield _compared(store, path, change, "base", found.id)
