@@ -79,6 +79,7 @@ class Store:
         tip = self.main()
         if self._ledger is None or self._ledger[0] != tip:
             known = self._ledger[1] if self._ledger is not None else None
+            self.objects.prefetch([tip], [self._ledger[0]] if self._ledger is not None else ())
             self._ledger = (tip, judge(self.objects, tip, known=known))
         return self._ledger[1]
 
@@ -172,7 +173,6 @@ class Store:
     def decided_on_main(self) -> list[Stub]:
         """The candidates that the approval line has, as the last event on it left them."""
         found: dict[tuple[str, str], Stub] = {}
-        undone: set[str] = set()
         ledger = self.ledger()
         for judgement in ledger.line:
             for line in judgement.applied:
@@ -182,14 +182,11 @@ class Store:
                         line.id, "applied", line.tip, "", line, decided=judgement.commit
                     )
             if judgement.reverts is not None:
-                self._undo(judgement, undone, found)
+                self._undo(judgement, found)
         return list(found.values())
 
-    def _undo(
-        self, judgement: Judgement, undone: set[str], found: dict[tuple[str, str], Stub]
-    ) -> None:
+    def _undo(self, judgement: Judgement, found: dict[tuple[str, str], Stub]) -> None:
         """Follow a revert, and the revert of a revert, to the apply that it is about."""
-        undone.add(judgement.commit)
         target = self.ledger().of(judgement.reverts or "")
         state: State = "reverted"
         while target.reverts is not None:
@@ -391,6 +388,9 @@ class Store:
 
     def events(self) -> list[Event]:
         """The event log of this tier."""
+        tips = refs.listed(self.place.git_dir, layout.CANDIDATES, layout.KEPT, "refs/remotes/")
+        if tips:
+            self.objects.prefetch(set(tips.values()), [self.main()])
         lines = [
             Line(
                 stub.line,
@@ -403,9 +403,14 @@ class Store:
 
     def _log_stubs(self) -> Iterator[Stub]:
         """The candidates that the approval line has not, reopened ones included."""
-        for stub in self._all_stubs():
-            if stub.state not in ("applied", "reverted"):
-                yield stub
+        inside = self.ledger().inside
+        heads = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
+        for ref, tip in heads.items():
+            id_ = ref.rpartition("/")[2]
+            if ref.startswith("refs/remotes/") and "/memory/candidate/" not in ref:
+                continue
+            if tip not in inside and tip not in self.ledger().position:
+                yield self._stub(id_, "pending", tip, ref)
         yield from self.closed()
 
     # -- writing ---------------------------------------------------------------------------

@@ -111,6 +111,8 @@ class Ledger:
     """Commits of applied candidates' lines, with the position of the first apply that has them."""
     linear: bool = True
     """No sync so far: all that stands before a commit of the line is its ancestor."""
+    tree: dict[str, Content] | None = None
+    """What the tree of the last commit has, as far as the line has changed it from the one before."""
 
     def add(self, judgement: Judgement) -> None:
         """Append the judgement on a commit whose line parents are all in."""
@@ -173,7 +175,20 @@ def judge(
         order = list(_line(history, tip, ledger, trust))
     for commit, kind in order:
         ledger.add(_Judge(history, ledger, commit).verdict(kind))
+        _follow(history, ledger)
     return ledger
+
+
+def _follow(history: History, ledger: Ledger) -> None:
+    """Keep `ledger.tree` at the last commit, where the line goes on from the one before it."""
+    last = ledger.line[-1]
+    if not last.parents:
+        ledger.tree = dict(history.contents(last.view.tree)) if len(ledger.line) == 1 else None
+    elif ledger.tree is not None and ledger.line[-2].commit == last.parents[0]:
+        for key, (_, after) in history.changes(ledger.line[-2].view.tree, last.view.tree).items():
+            ledger.tree[key] = after
+    else:
+        ledger.tree = None
 
 
 def _extends(order: Sequence[tuple[Commit, Kind]], start: str, tip: str) -> bool:
@@ -301,7 +316,7 @@ class Ancestry:
         for key in sorted({*changed, *base.view.held} - (base.ungrounded - changed.keys())):
             grounded = key not in base.ungrounded
             at_base = base.view.content(self.history, key) if grounded else changed[key][0]
-            theirs = self.history.content(tree, key)
+            theirs = changed[key][1] if key in changed else self.history.content(tree, key)
             if theirs != at_base:
                 yield Proposal(key, at_base, theirs, grounded=grounded)
 
@@ -439,8 +454,8 @@ class _Judge:
         changes: dict[str, Change] = {}
         unreviewed: dict[str, Change] = {}
         for key in sorted({*touched, *covered, *parent.held, *looked_at}):
-            before = parent.content(self.history, key)
-            found = self.history.content(self.commit.tree, key)
+            before = self._present(parent, key)
+            found = self._found(key)
             approved = covered.get(key, before)
             if approved != before:
                 changes[key] = (before, approved)
@@ -471,7 +486,7 @@ class _Judge:
         before_view = self.ledger.of(undone.parents[0]).view
         for key in self.history.changes(parent.tree, self.commit.tree):
             found = self._found(key)
-            present = parent.content(self.history, key)
+            present = self._present(parent, key)
             before = before_view.content(self.history, key)
             after = undone.view.content(self.history, key)
             if found in (present, merge_contents(self.history, key, after, present, before)):
@@ -479,7 +494,21 @@ class _Judge:
         return covered
 
     def _found(self, key: str) -> Content:
-        return self.history.content(self.commit.tree, key)
+        """What this commit's own tree has."""
+        above = self.ledger.of(self.commit.parents[0]).view.tree
+        touched = self.history.changes(above, self.commit.tree)
+        return touched[key][1] if key in touched else self._in_parent(key)
+
+    def _in_parent(self, key: str) -> Content:
+        """What the first parent's tree has."""
+        parent = self.commit.parents[0]
+        if self.ledger.tree is not None and self.ledger.line[-1].commit == parent:
+            return self.ledger.tree.get(key)
+        return self.history.content(self.ledger.of(parent).view.tree, key)
+
+    def _present(self, view: View, key: str) -> Content:
+        """What is approved at the first parent, whose view is `view`."""
+        return view.held[key] if key in view.held else self._in_parent(key)
 
     # -- applies ---------------------------------------------------------------------------
 
@@ -491,6 +520,9 @@ class _Judge:
         for name, tip in zip(names, self.commit.parents[1:], strict=True):
             own = self.ancestry.own_line(parent, tip)
             applied.extend(candidates_in(own, name))
+            if self._is_plain(parent, tip, own):
+                covered = {key: after for key, (_, after) in self._touched().items()}
+                return self._settle("apply", covered, (), applied=tuple(applied))
             for proposal in self.ancestry.proposals(self.ancestry.base(parent, tip, own), tip):
                 proposed.setdefault(proposal.key, []).append(proposal)
         ours = self.ledger.of(parent).view
@@ -501,11 +533,26 @@ class _Judge:
         }
         return self._settle("apply", covered, proposed, applied=tuple(applied))
 
+    def _touched(self) -> Mapping[str, Change]:
+        parent = self.ledger.of(self.commit.parents[0]).view
+        return self.history.changes(parent.tree, self.commit.tree)
+
+    def _is_plain(self, parent: str, tip: str, own: Sequence[Commit]) -> bool:
+        """Whether one candidate was made on just what it was merged into, and merged as it is."""
+        return (
+            len(self.commit.parents) == 2
+            and len(own) > 0
+            and own[0].parents == (parent,)
+            and all(len(commit.parents) == 1 for commit in own)
+            and not self.ledger.of(parent).view.held
+            and self.history.commit(tip).tree == self.commit.tree
+        )
+
     def _acceptable(self, key: str, proposals: Sequence[Proposal], ours_view: View) -> bool:
         """Whether a person's merge of an entry may stand: cases (a), (b) and (c) of the rules."""
         if not all(proposal.grounded for proposal in proposals):
             return False
-        ours = ours_view.content(self.history, key)
+        ours = self._present(ours_view, key)
         for proposal in proposals[:-1]:
             merged = merge_contents(self.history, key, proposal.base, ours, proposal.theirs)
             if isinstance(merged, merge.Conflict):

@@ -7,6 +7,7 @@ merge approves. Every name and title in it is untrusted, and in doubt nothing is
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from gitmem.ids import is_candidate_id
 from gitmem.model import trailers
@@ -43,6 +44,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 _REVERTS = re.compile(r"^This reverts commit ([0-9a-f]{40})(?![0-9A-Za-z])", re.MULTILINE)
 
 
+@lru_cache(maxsize=1 << 15)
 def candidates_named(message: str) -> tuple[str, ...]:
     """The ids of the candidates that the merge with this message names, in order.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 EVENT = "Memory-Event"
 CANDIDATE = "Memory-Candidate"
@@ -61,6 +62,7 @@ class Message:
         return tuple(value for key, value in self.trailers if key.lower() == wanted)
 
 
+@lru_cache(maxsize=1 << 15)
 def parse(message: str) -> Message:
     """Take `message` apart as git does.
 
