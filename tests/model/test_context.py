@@ -413,7 +413,9 @@ PIECES = [
         "🙂",
     ),
 ]
-bodies = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join)
+bodies = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join) | st.just(
+    "a\u202eb"
+)
 memories_of = st.lists(
     st.builds(
         make,

@@ -94,6 +94,7 @@ def test_a_closing_tag_that_closes_nothing_is_escaped(body: str, escaped: str) -
         "缩进 4 spaces，不要 tab。",
         "[link](url), [ ] open, [x] done, [memory] and [memory](x)",
         "see [memory:user:fact] in the text",
+        "x [memory:user:fact]",
         "> [!NOTE]\n> quoted",
         "`a < b`, `x <| f |> g`, `<|--`, a <- b, 1 << 3, <>",
         "Map<String, List<User>> and `cat </dev/null >out`",
