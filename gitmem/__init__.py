@@ -15,10 +15,11 @@ Nothing of it prints, asks or decides by itself.
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gitmem.errors import (
         BadInputError,
         ConflictError,

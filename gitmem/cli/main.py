@@ -42,6 +42,8 @@ COMMANDS = {
     "discard": Row("Review", "Close a candidate without applying it."),
     "revert": Row("Review", "Take back what a candidate or a commit did."),
     "add": Row("Review", "Put an entry of your own into memory, proposed and approved in one."),
+    "adopt": Row("Review", "Make a candidate of what nobody reviewed."),
+    "reopen": Row("Review", "Take up a closed or a reverted candidate again."),
     "context": Row("Read", "Print what an agent gets to read."),
     "log": Row("Read", "Print the event log, oldest first."),
     "why": Row("Read", "Tell where an entry comes from."),
