@@ -269,17 +269,13 @@ def _hunks(base: list[int], side: list[int]) -> list[_Hunk] | None:
 def _slid(hunks: list[_Hunk], base: list[int], side: list[int]) -> list[_Hunk]:
     """`hunks` with each pure insertion or deletion as far down as the same lines allow.
 
-    So that two sides which add the same line beside its twin are seen to do the same. Hunks that
-    meet on the way become one.
+    So that two sides which add the same line beside its twin are seen to do the same.
     """
     slid: list[_Hunk] = []
+    limit = len(base)
     for hunk in reversed(hunks):
-        now = _slide(hunk, slid[-1].start if slid else len(base), base, side)
-        while slid and now.end == slid[-1].start:
-            below = slid.pop()
-            now = _Hunk(now.start, below.end, now.side_start, below.side_end)
-            now = _slide(now, slid[-1].start if slid else len(base), base, side)
-        slid.append(now)
+        slid.append(_slide(hunk, limit, base, side))
+        limit = slid[-1].start
     return slid[::-1]
 
 

@@ -214,8 +214,10 @@ x
 def test_a_known_key_without_a_value_is_absent() -> None:
     """An empty line of a form that a person left is no value."""
     data = b"---\nid:\ntype: fact\nscope:\ncreatedAt:\nsources:\nrelatedSessions:\n---\nx\n"
+    source = b"---\ntype: fact\nsources:\n  - sessionId: s\n    turnId:\n---\nx\n"
 
     assert parse("a", data, tier="user") == Entry("a", "fact", "user", "x")
+    assert parse("a", source, tier="user").sources == (Source("s"),)
 
 
 def test_unknown_keys_are_kept_as_they_are() -> None:
@@ -384,6 +386,7 @@ def test_other_paths_have_no_key(path: str) -> None:
         ("x", "x"),
         ("\n\n  x\n\ny  \n \n", "  x\n\ny  "),
         ("x\r\ny\rz\r\n", "x\ny\nz"),
+        ("\u00a0\nx\u3000\n\x0c\n", "\u00a0\nx\u3000\n\x0c"),
         (b"\n\xe7\xbc\xa9\n", "缩"),
         ("\n" * 50_000 + "x" + "\n " * 50_000, "x"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
@@ -162,11 +163,11 @@ def test_what_does_not_parse_conflicts(
 
 def test_each_field_merges_on_its_own() -> None:
     """Two edits of one entry that touch different things both count."""
-    ours = replace(BASE, type="forbidden", extra=(("x", "9"), ("y", "2"), ("o", "3")))
-    theirs = replace(BASE, body="one\ntwo\n3", extra=(("x", "1"), ("t", "4")))
+    ours = replace(BASE, type="forbidden", extra=(("x", "9"), ("y", "2"), ("o", "")))
+    theirs = replace(BASE, body="one\ntwo\n3", extra=(("x", "1"), ("t", ())))
 
     assert merged(BASE, ours, theirs) == Entry(
-        "a", "forbidden", "user", "one\ntwo\n3", extra=(("x", "9"), ("o", "3"), ("t", "4"))
+        "a", "forbidden", "user", "one\ntwo\n3", extra=(("x", "9"), ("o", ""), ("t", ()))
     )
 
 
@@ -257,6 +258,16 @@ def test_created_at_is_the_older(older: str, younger: str | None) -> None:
         assert result.created_at == older
 
 
+@given(st.dates())
+def test_days_are_counted_as_on_the_calendar(day: date) -> None:
+    """The count needs no library and agrees with Python's."""
+    first = date(2000, 1, 1)
+
+    counted = merge._day_number(day.year, day.month, day.day) - merge._day_number(2000, 1, 1)
+
+    assert counted == (day - first).days
+
+
 def test_a_union_that_is_too_large() -> None:
     """Two sides that are each within the limits may not be so together."""
     ours, theirs = (
@@ -311,6 +322,8 @@ def test_a_merged_body_that_is_too_large() -> None:
         # The same line beside its twin, on whichever side of it, is the same line.
         ("f c d b e", "f c d d b", "d c d d b e", "d c d d b"),
         ("a - b", "a - p - b", "A - b", "A - p - b"),
+        # From the top it is `a b a a`, from the bottom `a a b a`.
+        ("a a", "a b a", "a a a", None),
         ("a - b", "a - p - b", "a - B", None),
         ("a - b - c - d", "a - p - b - c - d", "a - b - c - D", "a - p - b - c - D"),
     ],
@@ -426,11 +439,15 @@ def test_the_comparison_is_a_longest_one(left: list[str], right: list[str]) -> N
 
 def test_texts_that_are_too_different_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison gives up after a number of steps, which is the same on every machine."""
-    base = "\n".join(f"b{number}" for number in range(40))
-    ours = "\n".join(f"o{number}" for number in range(40)) + "\nend"
-    theirs = base.replace("b20", "t20")
-    monkeypatch.setattr(merge, "MAX_STEPS", 500)
+    numbers = range(40)
+    base = "\n".join(f"b{number}" for number in numbers)
+    ours = "\n".join(f"b{number}" if number % 4 else f"o{number}" for number in numbers)
+    theirs = base.replace("b22", "t22")
 
+    merged_lines = merge_lines(base, ours, theirs)
+    monkeypatch.setattr(merge, "MAX_STEPS", 150)
+
+    assert merged_lines == ours.replace("b22", "t22")
     assert merge_lines(base, ours, theirs) is None
     assert merge_lines(base, base.replace("b2\n", "o2\n"), theirs) is not None
 
