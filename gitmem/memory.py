@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gitmem import clock, dropbox, ids, layout
+from gitmem import clock, dropbox, ids, layout, views
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
@@ -505,7 +505,9 @@ class Memory:
         changes = [RefChange(layout.MAIN, commit, main), *others]
         changed = {change.name for change in changes}
         anchors = [change for change in self._anchors(store) if change.name not in changed]
-        return checkout.move(tierrepo.place_of(store.place), [*changes, *anchors])
+        left = checkout.move(tierrepo.place_of(store.place), [*changes, *anchors])
+        views.witness_tip(store)
+        return left
 
     def _anchors(self, store: Store) -> list[RefChange]:
         """The anchors that pending candidates lack, or that lag behind them."""
@@ -854,12 +856,20 @@ class Memory:
         memories: list[tiers.Memory] = []
         unreviewed: list[Unreviewed] = []
         broken: list[tuple[str, str]] = []
+        warnings: list[str] = []
         for store in self.stores():
             if store.tier not in options.tiers:
                 continue
-            memories.extend(_memories(store, broken))
-            unreviewed.extend(_unreviewed(store))
-        return Given(context.build(memories, options), tuple(unreviewed), tuple(broken))
+            view = views.current(store)
+            memories.extend(views.memories(store, view))
+            unreviewed.extend(
+                Unreviewed(ids.entry_id(key), store.tier, commit, blob)
+                for key, commit, blob in view.unreviewed
+            )
+            broken.extend(view.broken)
+            warnings.extend(views.warnings(store))
+        built = context.build(memories, options)
+        return Given(built, tuple(unreviewed), tuple(broken), tuple(warnings))
 
 
 def open_memory(path: str | Path = ".") -> Memory:
@@ -1134,45 +1144,6 @@ def _story(store: Store, key: str) -> Story:
     return Story(
         ids.entry_id(key), store.tier, entry, store.text(content), tuple(reversed(chapters))
     )
-
-
-def _memories(store: Store, broken: list[tuple[str, str]]) -> Iterator[tiers.Memory]:
-    positions, line = store.positions(), store.ledger().line
-    for key, content in store.approved().items():
-        try:
-            entry = store.entry(key, content)
-        except entries.EntryFault as fault:
-            broken.append((ids.entry_id(key), fault.message))
-            continue
-        if entry is None:
-            continue
-        seen = {source.session_id for source in entry.sources if source.session_id}
-        yield tiers.Memory(
-            key=key,
-            id=entry.id,
-            tier=store.tier,
-            scope=store.tier,
-            type=entry.type,
-            body=entries.context_body(entry.body),
-            position=positions[key],
-            commit=line[positions[key]].commit,
-            blob=content.id,
-            sessions=frozenset(seen | set(entry.related_sessions)),
-        )
-
-
-def _unreviewed(store: Store) -> Iterator[Unreviewed]:
-    ledger = store.ledger()
-    held = dict(ledger.view.held)
-    for judgement in reversed(ledger.line):
-        for key in judgement.unreviewed.keys() & held.keys():
-            found = store.objects.content(ledger.view.tree, key)
-            yield Unreviewed(
-                ids.entry_id(key), store.tier, judgement.commit, found.id if found else None
-            )
-            del held[key]
-        if not held:
-            return
 
 
 def _no_tier(scope: str, *, in_project: bool) -> BadInputError:

@@ -1,0 +1,97 @@
+"""The view cache: what a tier's approved entries are at a tip, so that a context need not judge it.
+
+Everything in it can be deleted at any time and is rebuilt from refs and objects.
+It holds ids and numbers, never text: that always comes from blobs. `verify`
+does not ask it, and says where it disagrees.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gitmem import config, files
+
+# To be raised whenever what is derived, or how, changes: an older cache is then not looked at.
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An approved entry: as `tiers.Memory`, without its text."""
+
+    key: str
+    type: str
+    blob: str
+    position: int
+    commit: str
+    sessions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CachedView:
+    """A tier at a tip: what is approved, unreviewed and unreadable there."""
+
+    tip: str
+    entries: tuple[Known, ...]
+    unreviewed: tuple[tuple[str, str, str | None], ...]
+    """For each entry: its key, the commit that changed it, and the blob that it has instead."""
+    broken: tuple[tuple[str, str], ...]
+    """For each approved entry that can't be read: its id and why."""
+
+
+def read(git_dir: Path, tip: str, *, rule: int) -> CachedView | None:
+    """The view at `tip` as it was cached; None where there is none, or only of another tip or rule."""
+    try:
+        data = files.read_if_there(_path(git_dir))
+        document = json.loads(data) if data is not None else None
+        if not isinstance(document, dict) or document.get("version") != [VERSION, rule]:
+            return None
+        return _view(document["view"]) if document["view"]["tip"] == tip else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def write(git_dir: Path, view: CachedView, *, rule: int) -> None:
+    """Cache a view, in place of the one of another tip. Where it can't be written nothing happens."""
+    document = {"version": [VERSION, rule], "view": asdict(view)}
+    with suppress(OSError):
+        path = _path(git_dir)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_whole(path, json.dumps(document, separators=(",", ":")).encode())
+
+
+def _view(document: dict[str, Any]) -> CachedView:
+    return CachedView(
+        document["tip"],
+        tuple(_known(item) for item in document["entries"]),
+        tuple((key, commit, blob) for key, commit, blob in document["unreviewed"]),
+        tuple((id_, why) for id_, why in document["broken"]),
+    )
+
+
+def _known(item: dict[str, Any]) -> Known:
+    return Known(
+        item["key"],
+        item["type"],
+        item["blob"],
+        item["position"],
+        item["commit"],
+        tuple(item["sessions"]),
+    )
+
+
+def forget(git_dirs: Iterable[Path]) -> None:
+    """Delete the caches of these repositories."""
+    for git_dir in git_dirs:
+        with suppress(OSError):
+            _path(git_dir).unlink(missing_ok=True)
+
+
+def _path(git_dir: Path) -> Path:
+    seen = git_dir.stat()
+    return config.cache_dir() / "view" / f"{seen.st_dev}-{seen.st_ino}.json"
