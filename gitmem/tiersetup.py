@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gitmem import config, exclude, ids, layout
+from gitmem import config, exclude, hooks, ids, layout
 from gitmem.errors import BadInputError, ConflictError, GitmemError, NotFoundError
 from gitmem.git import checkout, discover, hostremote, program, refs, tierrepo
 from gitmem.git.lock import cannot_write, process_lock
@@ -30,6 +30,7 @@ Step = Literal[
     "main",  # `memory/main`, which was gone
     "head",  # which branch the repository is on
     "folders",  # folders that git needs in a repository
+    "hooks",  # the hooks for people who use plain git there
 ]
 
 
@@ -213,6 +214,7 @@ def _init_host(host: Host, tiers: Tiers, notes: list[str]) -> TierReport:
             (made or mended).append("exclude")
         if tierrepo.restore_folder(tier):
             (made or mended).append("folder")
+        _hooks(tier, made, mended)
         undo.pop_all()
     notes += _notes(tier)
     return TierReport(tier, tuple(made), (*_links(tiers, tier), *mended))
@@ -229,6 +231,7 @@ def _init_folder(tier: TierPlace, tiers: Tiers) -> TierReport:
         made, mended = _repository(tier, [layout.retired_repository(tier.git_dir)], undo)
         if "brought-back" in made:
             tierrepo.fill_folder(tier)
+        _hooks(tier, made, mended)
         undo.pop_all()
     return TierReport(tier, tuple(made), (*_links(tiers, tier), *mended))
 
@@ -251,6 +254,13 @@ def _repository(
         return ["repository"], []
     mended = tierrepo.mend(tier.git_dir, tier.scope, bare=bare)
     return made, [] if made else list(mended)
+
+
+def _hooks(tier: TierPlace, made: list[Step], mended: list[Step]) -> None:
+    """Have the hooks in place; a new repository has them as a part of it."""
+    changes = hooks.install(tier)
+    if "repository" not in made and any(change.did != "left" for change in changes):
+        (made or mended).append("hooks")
 
 
 def _links(tiers: Tiers, tier: TierPlace) -> tuple[Step, ...]:

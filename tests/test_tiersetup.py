@@ -22,7 +22,7 @@ EXAMPLE = """\
 ---
 id: mem_{key}
 type: convention
-scope: project
+scope: {scope}
 ---
 
 {text}
@@ -43,7 +43,8 @@ def _apply(tier: layout.TierPlace, key: str, run_git: RunGit, *, author: str = "
     folder = tier.folder
     assert folder is not None
     run_git("checkout", "--quiet", "-b", f"memory/candidate/{key}", cwd=folder)
-    (folder / f"{key}.md").write_text(EXAMPLE.format(key=key, text=f"Text of {key}."))
+    text = EXAMPLE.format(key=key, scope=tier.scope, text=f"Text of {key}.")
+    (folder / f"{key}.md").write_text(text)
     run_git("add", f"{key}.md", cwd=folder)
     run_git("commit", "--quiet", "--message", f"Propose {key}", cwd=folder)
     run_git("checkout", "--quiet", "memory/main", cwd=folder)
@@ -461,22 +462,28 @@ def _empty_folders(host: Path, run_git: RunGit) -> None:
     shutil.rmtree(_git_dir(host) / "hooks")
 
 
+def _old_hook(host: Path, run_git: RunGit) -> None:
+    hook = layout.hooks_path(_git_dir(host)) / "pre-commit"
+    hook.write_text("#!/bin/sh\n# gitmem hook: pre-commit, of gitmem 0.0.1\nexit 1\n")
+
+
 @pytest.mark.parametrize(
-    ("damage", "step"),
+    ("damage", "steps"),
     [
-        (_delete_folder, "folder"),
-        (_delete_link, "folder"),
-        (_delete_admin, "folder"),
-        (_half_delete_admin, "folder"),
-        (_prune, "folder"),
-        (_forget_exclude, "exclude"),
-        (_forget_config, "config"),
-        (_other_head, "head"),
-        (_empty_folders, "folders"),
+        (_delete_folder, ("folder",)),
+        (_delete_link, ("folder",)),
+        (_delete_admin, ("folder",)),
+        (_half_delete_admin, ("folder",)),
+        (_prune, ("folder",)),
+        (_forget_exclude, ("exclude",)),
+        (_forget_config, ("config",)),
+        (_other_head, ("head",)),
+        (_empty_folders, ("folders", "hooks")),
+        (_old_hook, ("hooks",)),
     ],
 )
 def test_what_is_broken_is_mended(
-    damage: Callable[[Path, RunGit], None], step: str, host: Path, run_git: RunGit
+    damage: Callable[[Path, RunGit], None], steps: tuple[str, ...], host: Path, run_git: RunGit
 ) -> None:
     """Init puts right what was deleted or changed, and only that."""
     tier = _init(host).tier
@@ -486,7 +493,7 @@ def test_what_is_broken_is_mended(
 
     report = _init(host)
 
-    assert (report.tier, report.made, report.mended) == (tier, (), (step,))
+    assert (report.tier, report.made, report.mended) == (tier, (), steps)
     assert run_git("rev-parse", "memory/main", cwd=tier.folder) == tip
     assert run_git("status", "--porcelain", "--branch", cwd=tier.folder) == "## memory/main"
     assert (layout.memory_folder(host) / "a.md").is_file()
@@ -688,17 +695,41 @@ def test_deinit_killed_anywhere(host: Path, tools: Path, tmp_path: Path, run_git
 # -- a remote's memory -----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def shared(host: Path, tmp_path: Path, run_git: RunGit) -> Path:
-    """A bare repository that carries the host's code and memory of two people."""
+@pytest.fixture(scope="module")
+def _templates() -> dict[str, Path]:
+    """Repositories that were made once and are copied."""
+    return {}
+
+
+def _make_shared(host: Path, run_git: RunGit) -> None:
     tier = _init(host).tier
     _apply(tier, "a", run_git, author="Ann")
     _apply(tier, "b", run_git, author="Bob")
     _apply(tier, "topic", run_git, author="Ann")
     run_git("branch", "memory/candidate/open", cwd=tier.folder)
-    run_git("clone", "--quiet", "--bare", host, "shared.git", cwd=tmp_path)
-    run_git("push", "--quiet", tmp_path / "shared.git", "refs/heads/memory/*", cwd=tier.folder)
-    return tmp_path / "shared.git"
+    shared = host.with_name("shared.git")
+    run_git("clone", "--quiet", "--bare", host, shared, cwd=host)
+    run_git("push", "--quiet", shared, "refs/heads/memory/*", cwd=tier.folder)
+
+
+@pytest.fixture
+def shared(
+    host: Path,
+    run_git: RunGit,
+    _templates: dict[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A bare repository that carries the host's code and memory of two people."""
+    if "shared" not in _templates:
+        template = tmp_path_factory.mktemp("shared-template")
+        shutil.copytree(host, template / "host", symlinks=True)
+        _make_shared(template / "host", run_git)
+        _templates["shared"] = template
+    shutil.rmtree(host)
+    for name in ("host", "shared.git"):
+        shutil.copytree(_templates["shared"] / name, host.with_name(name), symlinks=True)
+    discover.find(host)
+    return host.with_name("shared.git")
 
 
 def _clone(shared: Path, run_git: RunGit, *options: str) -> Path:
@@ -884,6 +915,8 @@ def test_deinit_of_a_folder_that_is_a_repository(tmp_path: Path, run_git: RunGit
     """The history is kept beside the memory folder, and comes back from a subdirectory too."""
     tier = _init(tmp_path).tier
     _apply(tier, "a", run_git)
+    # So that it is on record that the files were there.
+    tierrepo.fill_folder(tier)
     (tmp_path / "sub").mkdir()
 
     report = tiersetup.deinit(tmp_path / "sub")
@@ -963,7 +996,7 @@ def test_a_file_behind_a_link_is_not_removed(host: Path, tmp_path: Path, run_git
     (folder / "topic").mkdir()
     (folder / "topic" / "a.md").write_text("text")
     run_git("add", ".", cwd=folder)
-    run_git("commit", "--quiet", "--message", "x", cwd=folder)
+    run_git("commit", "--quiet", "--no-verify", "--message", "x", cwd=folder)
     shutil.move(folder / "topic", tmp_path / "topic")
     (folder / "topic").symlink_to(tmp_path / "topic")
 
@@ -980,7 +1013,7 @@ def test_the_plan_counts_what_is_destroyed(host: Path, tmp_path: Path, run_git: 
         _apply(tier, key, run_git)
     (layout.memory_folder(host) / "README.md").write_text("no entry")
     run_git("add", "README.md", cwd=tier.folder)
-    run_git("commit", "--quiet", "--message", "x", cwd=tier.folder)
+    run_git("commit", "--quiet", "--no-verify", "--message", "x", cwd=tier.folder)
     run_git("branch", "memory/candidate/c1", cwd=tier.folder)
     run_git("update-ref", layout.session_ref("s1"), "HEAD", cwd=tier.folder)
     run_git("worktree", "add", "--quiet", tmp_path / "w", cwd=host)
