@@ -32,7 +32,8 @@ def project(
         shutil.copytree(host, template, symlinks=True)
         tiersetup.init(template, scope="project", ask_remote=False)
         _templates["project"] = template
-    shutil.copytree(_templates["project"], host, symlinks=True, dirs_exist_ok=True)
+    shutil.rmtree(host)
+    shutil.copytree(_templates["project"], host, symlinks=True)
     discover.find(host)
     return host
 
@@ -438,7 +439,8 @@ def test_a_copy_leaves_the_original_alone(project: Path, tmp_path: Path, run_git
         layout.memory_folder(copy),
     )
     assert _works(layout.memory_folder(copy), run_git)
-    run_git("commit", "--quiet", "--allow-empty", "-m", "x", cwd=layout.memory_folder(copy))
+    commit = ("commit", "--quiet", "--no-verify", "--allow-empty", "-m", "x")
+    run_git(*commit, cwd=layout.memory_folder(copy))
     assert run_git("rev-parse", "memory/main", cwd=_git_dir(project)) == before
     assert discover.find(project).mended == frozenset()
     assert _works(layout.memory_folder(project), run_git)
