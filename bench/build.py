@@ -73,9 +73,7 @@ def _apply_one(store: Store, main: str, number: int) -> str:
 
 def _set(store: Store, old: str, new: str) -> None:
     git_dir = store.place.git_dir
-    subprocess.run(
-        ["git", f"--git-dir={git_dir}", "update-ref", layout.MAIN, new, old], check=True
-    )
+    subprocess.run(["git", f"--git-dir={git_dir}", "update-ref", layout.MAIN, new, old], check=True)
     if refs.read(git_dir, layout.MAIN) != new:
         raise RuntimeError("memory/main did not move")
 

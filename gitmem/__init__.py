@@ -28,12 +28,13 @@ if TYPE_CHECKING:
         NotFoundError,
         RefusedError,
     )
-    from gitmem.memory import Decision, Draft, Given, Memory, Outcome, Story
+    from gitmem.memory import Decision, Draft, Memory, Outcome, Story
     from gitmem.model.candidates import Candidate
     from gitmem.model.context import Context, Options
     from gitmem.model.entries import Entry, Source
     from gitmem.model.events import Event
     from gitmem.model.history import Person
+    from gitmem.views import Given
 
 __version__ = "0.1.0"
 
@@ -70,7 +71,7 @@ _HOMES = {
     "Draft": "memory",
     "Entry": "model.entries",
     "Event": "model.events",
-    "Given": "memory",
+    "Given": "views",
     "GitmemError": "errors",
     "Memory": "memory",
     "NeedsPersonError": "errors",

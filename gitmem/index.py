@@ -10,30 +10,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem import config, files
 
 # To be raised whenever what is derived, or how, changes: an older cache is then not looked at.
-VERSION = 1
+VERSION = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """An approved entry: as `tiers.Memory`, without its text."""
 
     key: str
     type: str
     blob: str
+    body: int
+    """Where in the blob the body begins, in bytes."""
     position: int
     commit: str
     sessions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CachedView:
+class CachedView(NamedTuple):
     """A tier at a tip: what is approved, unreviewed and unreadable there."""
 
     tip: str
@@ -58,7 +57,7 @@ def read(git_dir: Path, tip: str, *, rule: int) -> CachedView | None:
 
 def write(git_dir: Path, view: CachedView, *, rule: int) -> None:
     """Cache a view, in place of the one of another tip. Where it can't be written nothing happens."""
-    document = {"version": [VERSION, rule], "view": asdict(view)}
+    document = {"version": [VERSION, rule], "view": view._asdict()}
     with suppress(OSError):
         path = _path(git_dir)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,20 +67,9 @@ def write(git_dir: Path, view: CachedView, *, rule: int) -> None:
 def _view(document: dict[str, Any]) -> CachedView:
     return CachedView(
         document["tip"],
-        tuple(_known(item) for item in document["entries"]),
+        tuple(Known._make([*item[:-1], tuple(item[-1])]) for item in document["entries"]),
         tuple((key, commit, blob) for key, commit, blob in document["unreviewed"]),
         tuple((id_, why) for id_, why in document["broken"]),
-    )
-
-
-def _known(item: dict[str, Any]) -> Known:
-    return Known(
-        item["key"],
-        item["type"],
-        item["blob"],
-        item["position"],
-        item["commit"],
-        tuple(item["sessions"]),
     )
 
 

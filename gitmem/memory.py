@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedEr
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
 from gitmem.git.transaction import RefChange
-from gitmem.model import candidates, context, entries, merge, patches, tiers, trailers
+from gitmem.model import candidates, context, entries, merge, patches, trailers
 from gitmem.model.approval import Judgement, merge_contents
 from gitmem.model.candidates import Candidate
 from gitmem.model.entries import Entry, Source
@@ -100,26 +100,6 @@ class Chapter:
     proposed: Event | None
     before: str | None
     after: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Unreviewed:
-    """An entry whose present file no approval covers: it keeps what was approved last."""
-
-    id: str
-    tier: str
-    commit: str
-    found: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A context, and what of the memory did not get into it without anybody's decision."""
-
-    context: context.Context
-    unreviewed: tuple[Unreviewed, ...] = ()
-    broken: tuple[tuple[str, str], ...] = ()
-    warnings: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -851,25 +831,9 @@ class Memory:
             hint="gitmem context --json lists the entries that there are",
         )
 
-    def context(self, options: context.Options) -> Given:
+    def context(self, options: context.Options) -> views.Given:
         """What an agent reads here."""
-        memories: list[tiers.Memory] = []
-        unreviewed: list[Unreviewed] = []
-        broken: list[tuple[str, str]] = []
-        warnings: list[str] = []
-        for store in self.stores():
-            if store.tier not in options.tiers:
-                continue
-            view = views.current(store)
-            memories.extend(views.memories(store, view))
-            unreviewed.extend(
-                Unreviewed(ids.entry_id(key), store.tier, commit, blob)
-                for key, commit, blob in view.unreviewed
-            )
-            broken.extend(view.broken)
-            warnings.extend(views.warnings(store))
-        built = context.build(memories, options)
-        return Given(built, tuple(unreviewed), tuple(broken), tuple(warnings))
+        return views.given(self.found, options, lambda place: self.store(place.scope))
 
 
 def open_memory(path: str | Path = ".") -> Memory:
@@ -1164,11 +1128,9 @@ __all__ = [
     "Chapter",
     "Decision",
     "Draft",
-    "Given",
     "Memory",
     "Outcome",
     "Story",
-    "Unreviewed",
     "Unsettled",
     "actor_person",
     "open_memory",

@@ -1,28 +1,150 @@
-"""The approved view of a tier at `memory/main`, as a context needs it: cached, or judged anew."""
+"""The context that an agent reads: from the approved view of each tier, cached or judged anew.
+
+It is read at every start of a session, so what judges history is loaded only
+where the cache has no answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gitmem import ids, index, witness
+from gitmem import ids, index, layout, witness
 from gitmem.errors import BadInputError
-from gitmem.model import entries, merge, tiers
-from gitmem.store import Store
+from gitmem.git import discover, refs
+from gitmem.git.bulk import Batch
+from gitmem.layout import TierPlace, Tiers
+from gitmem.model import context, tiers
+from gitmem.model.rule import RULE
+
+if TYPE_CHECKING:
+    from gitmem.store import Store
+
+Opener = Callable[[TierPlace], "Store"]
+"""Gives the store of a tier, where one is needed."""
 
 
-def current(store: Store) -> index.CachedView:
-    """The view at today's `memory/main`."""
-    cached = index.read(store.place.git_dir, store.main(), rule=merge.RULE)
+@dataclass(frozen=True, slots=True)
+class Unreviewed:
+    """An entry whose present file no approval covers: it keeps what was approved last.
+
+    `commit` changed it, `found` is the blob that it has instead (None: it is gone).
+    """
+
+    id: str
+    tier: str
+    commit: str
+    found: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A context, and what of the memory did not get into it without anybody's decision.
+
+    `broken` are approved entries that can't be read: id and why.
+    """
+
+    context: context.Context
+    unreviewed: tuple[Unreviewed, ...] = ()
+    broken: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def given_at(path: Path, options: context.Options) -> Given:
+    """What an agent reads at the folder `path`. Raises as `discover.find`."""
+    return given(discover.find(path), options, _open)
+
+
+def given(found: Tiers, options: context.Options, store_of: Opener) -> Given:
+    """What an agent reads where these tiers hold, the project's first in what is said beside it."""
+    memories: list[tiers.Memory] = []
+    unreviewed: list[Unreviewed] = []
+    broken: list[tuple[str, str]] = []
+    warnings: list[str] = []
+    for place in (found.project, found.user):
+        if place is None or place.scope not in options.tiers:
+            continue
+        tip = main_of(place)
+        view = current(place, tip, store_of)
+        memories.extend(memories_of(place, view))
+        unreviewed.extend(
+            Unreviewed(ids.entry_id(key), place.scope, commit, blob)
+            for key, commit, blob in view.unreviewed
+        )
+        broken.extend(view.broken)
+        warnings.extend(_warnings(place, tip, store_of))
+    built = context.build(memories, options)
+    return Given(built, tuple(unreviewed), tuple(broken), tuple(warnings))
+
+
+def main_of(place: TierPlace) -> str:
+    """The commit of `memory/main`. Raises BadInputError `main-missing` or `symbolic-ref`."""
+    tip = refs.read(place.git_dir, layout.MAIN)
+    if tip is None:
+        raise BadInputError(
+            "main-missing",
+            f"the {place.scope} memory has no branch memory/main",
+            hint=f"run: gitmem init --scope {place.scope}",
+        )
+    return tip
+
+
+def current(place: TierPlace, tip: str, store_of: Opener) -> index.CachedView:
+    """The view of a tier at `tip`, its `memory/main`."""
+    cached = index.read(place.git_dir, tip, rule=RULE)
     if cached is not None:
         return cached
+    store = store_of(place)
     view = judged(store)
-    index.write(store.place.git_dir, view, rule=merge.RULE)
+    index.write(place.git_dir, view, rule=RULE)
     witness_tip(store)
     return view
 
 
+def _open(place: TierPlace) -> Store:
+    from gitmem.store import Store
+
+    return Store(place)
+
+
+def memories_of(place: TierPlace, view: index.CachedView) -> list[tiers.Memory]:
+    """The approved entries of a view with their texts, which come from blobs."""
+    if not view.entries:
+        return []
+    batch = Batch(place.git_dir)
+    found = batch.read_all([known.blob for known in view.entries])
+    texts = [
+        data[1][known.body :].decode("utf-8") if data is not None else None
+        for known, data in zip(view.entries, found, strict=True)
+    ]
+    return [
+        _memory(place.scope, known, text)
+        for known, text in zip(view.entries, texts, strict=True)
+        if text is not None
+    ]
+
+
+def _memory(tier: str, known: index.Known, text: str) -> tiers.Memory:
+    return tiers.Memory(
+        key=known.key,
+        id=ids.entry_id(known.key),
+        tier=tier,
+        scope=tier,
+        type=known.type,
+        body=text,
+        position=known.position,
+        commit=known.commit,
+        blob=known.blob,
+        sessions=frozenset(known.sessions),
+    )
+
+
 def judged(store: Store) -> index.CachedView:
-    """The same, from refs and objects alone."""
+    """The view of a tier at its `memory/main`, from refs and objects alone."""
+    from gitmem.model import entries
+
     positions, line = store.positions(), store.ledger().line
     approved = store.approved()
     store.objects.load(content.id for content in approved.values())
@@ -36,10 +158,17 @@ def judged(store: Store) -> index.CachedView:
             continue
         if entry is not None:
             seen = {source.session_id for source in entry.sources if source.session_id}
-            sessions = tuple(sorted(seen.union(entry.related_sessions)))
-            position = positions[key]
-            commit = line[position].commit
-            known.append(index.Known(key, entry.type, content.id, position, commit, sessions))
+            known.append(
+                index.Known(
+                    key=key,
+                    type=entry.type,
+                    blob=content.id,
+                    body=entries.body_start(store.objects.data(content.id)),
+                    position=positions[key],
+                    commit=line[positions[key]].commit,
+                    sessions=tuple(sorted(seen.union(entry.related_sessions))),
+                )
+            )
     return index.CachedView(store.main(), tuple(known), tuple(_unreviewed(store)), tuple(broken))
 
 
@@ -55,45 +184,21 @@ def _unreviewed(store: Store) -> Iterator[tuple[str, str, str | None]]:
             return
 
 
-def memories(store: Store, view: index.CachedView) -> list[tiers.Memory]:
-    """The approved entries of a view with their texts, which come from blobs."""
-    store.objects.load(known.blob for known in view.entries)
-    return [
-        tiers.Memory(
-            key=known.key,
-            id=ids.entry_id(known.key),
-            tier=store.tier,
-            scope=store.tier,
-            type=known.type,
-            body=_body(store.objects.data(known.blob)),
-            position=known.position,
-            commit=known.commit,
-            blob=known.blob,
-            sessions=frozenset(known.sessions),
-        )
-        for known in view.entries
-    ]
-
-
-def _body(data: bytes) -> str:
-    return entries.context_body(data[entries.body_start(data) :])
-
-
 # -- the witness ---------------------------------------------------------------------------------
 
 
-def warnings(store: Store) -> list[str]:
+def _warnings(place: TierPlace, tip: str, store_of: Opener) -> list[str]:
     """What must be said beside a context: that approved memory vanished from `memory/main`."""
-    seen, tip = _seen(store), store.main()
-    if seen is None or seen == tip or seen in store.ledger().position:
+    seen = _seen(place.git_dir)
+    if seen is None or seen == tip or seen in store_of(place).ledger().position:
         return []
-    what = f"the {store.tier} memory stood at {seen[:12]} and memory/main no longer has it"
+    what = f"the {place.scope} memory stood at {seen[:12]} and memory/main no longer has it"
     return [f"{what}: run gitmem verify"]
 
 
-def _seen(store: Store) -> str | None:
+def _seen(git_dir: Path) -> str | None:
     try:
-        return witness.read(store.place.git_dir)
+        return witness.read(git_dir)
     except (OSError, BadInputError):
         return None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 # Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt), without those of category
 # Cf, and two that are blank though they count as symbols.
@@ -14,7 +15,13 @@ _BLANK = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc"
     "\U0001d159\U000e0100-\U000e01ef"
 )
-_BLANK_CHAR = re.compile(f"[{_BLANK}]")
+
+
+@cache
+def _blank_char() -> re.Pattern[str]:
+    return re.compile(f"[{_BLANK}]")
+
+
 # Control, format, surrogate, private use, unassigned; line and paragraph separators.
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Cf, but with a glyph of their own (Prepended_Concatenation_Mark).
@@ -36,19 +43,34 @@ _FLAGS = frozenset(
     for region in ("gbeng", "gbsct", "gbwls")
 )
 _GLUE = "\u200d\ufe0f"
-_SUSPECT = re.compile(
-    f"(?P<emoji>{'|'.join(sorted(_FLAGS))}|[0-9#*]\ufe0f\u20e3|{_ELEMENT}(?:\u200d{_ELEMENT})*)"
-    "|[^ -~\u00c0-\u024f\u0400-\u0481\u3000-\u3029\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff60]"
-)
+
+
+@cache
+def _suspect() -> re.Pattern[str]:
+    return re.compile(
+        f"(?P<emoji>{'|'.join(sorted(_FLAGS))}|[0-9#*]\ufe0f\u20e3|{_ELEMENT}(?:\u200d{_ELEMENT})*)"
+        "|[^ -~\u00c0-\u024f\u0400-\u0481\u3000-\u3029\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff60]"
+    )
+
 
 # Letters that can be taken for Latin ones (the Unicode confusables of basic Latin letters).
 _CYRILLIC_TWINS = "АВЕЅІЈКМНОРСТУХѴавеѕіјкмнорстухѵһԁԛԜԝӀӏүҮ"
 _GREEK_TWINS = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳαεηικνορτυχωϲ"
-_TWIN = re.compile(f"[{_CYRILLIC_TWINS}{_GREEK_TWINS}]")
+
+
+@cache
+def _twin() -> re.Pattern[str]:
+    return re.compile(f"[{_CYRILLIC_TWINS}{_GREEK_TWINS}]")
+
+
 # A word goes on over combining marks and over what would split it without being seen.
-_WORD = re.compile(
-    "[^\\W\\d_](?:[^\\W\\d_]|[\u0300-\u036f\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff])*"
-)
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(
+        "[^\\W\\d_](?:[^\\W\\d_]|[\u0300-\u036f\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff])*"
+    )
 
 
 def visible(text: str, *, multiline: bool = False) -> str:
@@ -58,7 +80,7 @@ def visible(text: str, *, multiline: bool = False) -> str:
     that they need; letters of every script, their accents and CJK are left as they are.
     """
     probe = text.replace("\n", "").replace("\t", "") if multiline else text
-    if probe.isprintable() and not _BLANK_CHAR.search(probe):
+    if probe.isprintable() and (probe.isascii() or not _blank_char().search(probe)):
         return text
     kept = "\n\t" if multiline else ""
 
@@ -68,7 +90,7 @@ def visible(text: str, *, multiline: bool = False) -> str:
             return found
         return "".join(f"<U+{ord(char):04X}>" if is_hidden(char) else char for char in found)
 
-    return _SUSPECT.sub(show, text)
+    return _suspect().sub(show, text)
 
 
 def _is_honest_emoji(match: re.Match[str]) -> bool:
@@ -85,7 +107,7 @@ def is_hidden(char: str) -> bool:
         return char not in _HONEST_SPACES
     if category in _HIDDEN_CATEGORIES:
         return char not in _SHOWN_FORMAT
-    return _BLANK_CHAR.match(char) is not None
+    return _blank_char().match(char) is not None
 
 
 def mixed_script_words(text: str) -> list[str]:
@@ -94,10 +116,10 @@ def mixed_script_words(text: str) -> list[str]:
     A word is a run of letters: `USB-кабель` and `user_имя` are two honest words each, and Greek
     or Cyrillic letters without a Latin twin (`Δt`) are no disguise.
     """
-    if text.isascii() or not _TWIN.search(text):
+    if text.isascii() or not _twin().search(text):
         return []
-    words = dict.fromkeys(_WORD.findall(text))
-    return [word for word in words if _TWIN.search(word) and any(map(_is_latin, word))]
+    words = dict.fromkeys(_word().findall(text))
+    return [word for word in words if _twin().search(word) and any(map(_is_latin, word))]
 
 
 def _is_latin(char: str) -> bool:

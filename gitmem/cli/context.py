@@ -12,8 +12,8 @@ from gitmem.cli.common import State, emit, emit_json, json_option, warn
 from gitmem.errors import BadInputError
 
 if TYPE_CHECKING:
-    from gitmem.memory import Given
     from gitmem.model.context import Options, Unit
+    from gitmem.views import Given
 
 TIERS = ("user", "project", "session")
 UNITS = ("characters", "bytes", "tokens")
@@ -57,6 +57,7 @@ def command(
     The same bytes for the same memory: approved entries only, forbidden ones first. Nothing is
     printed where there is nothing to say. With --json, also what was left out and why.
     """
+    from gitmem import views
     from gitmem.model import context
 
     if hook and as_json:
@@ -64,7 +65,7 @@ def command(
     if skill is not None:
         tiers = _wanted(state, skill, tiers)
     options = _options(budget, unit, tiers if tiers or skill else TIERS)
-    given = state.memory.context(options)
+    given = views.given_at(state.path, options)
     built = given.context
     if as_json:
         emit_json(_document(given))

@@ -18,7 +18,6 @@ from typing import Literal, TypeAlias, TypeVar
 from gitmem.model.entries import Entry, EntryFault, parse, serialize
 from gitmem.model.frontmatter import Pairs
 
-RULE = 1
 # Steps of one comparison, after which the sides are too different to merge by lines. It counts steps
 # and no time, because the same inputs must give the same result everywhere.
 MAX_STEPS = 1_000_000

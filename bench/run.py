@@ -1,0 +1,184 @@
+"""Measure gitmem against plain git in the same run: `python -m bench.run`, a table on stdout.
+
+Each number is the best of several runs, in milliseconds of wall time; a ratio is what matters, since
+both sides ran on the same machine within the same minute. Nothing here is a test.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import build
+from gitmem.memory import Draft, Memory, open_memory
+
+RUNS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison: our time against the yardstick's, and the ratio that is wanted."""
+
+    what: str
+    ours: float
+    yardstick: str
+    theirs: float
+    wanted: str
+
+    def __str__(self) -> str:
+        ratio = self.ours / self.theirs
+        return (
+            f"| {self.what} | {self.ours:.1f} | {self.yardstick} | {self.theirs:.1f} "
+            f"| {ratio:.2f} | {self.wanted} |"
+        )
+
+
+def best(action: Callable[[], object], runs: int = RUNS) -> float:
+    """The best wall time of `action` in milliseconds."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1000
+
+
+def process(*args: str | Path, cwd: Path) -> Callable[[], object]:
+    """An action: run a program to its end, its output thrown away."""
+    return lambda: subprocess.run(
+        [str(arg) for arg in args], cwd=cwd, stdout=subprocess.DEVNULL, check=True
+    )
+
+
+def gitmem(*args: str, cwd: Path) -> Callable[[], object]:
+    """An action: the installed program, beside this interpreter."""
+    return process(Path(sys.executable).with_name("gitmem"), *args, cwd=cwd)
+
+
+def context(root: Path) -> Row:
+    """A cold context on 1,000 entries with nothing changed since the last run."""
+    host = build.host(root / "context")
+    build.approve(build.opened(host), 1000)
+    gitmem("context", cwd=host)()
+    return Row(
+        "`gitmem context`, 1,000 entries, nothing changed",
+        best(gitmem("context", cwd=host)),
+        '`python -c "import click"`',
+        best(process(sys.executable, "-c", "import click", cwd=host)),
+        "at most 3",
+    )
+
+
+def proposals(root: Path) -> Row:
+    """1,000 proposals through the API, against the processes that plain git would need."""
+    ours = build.opened(build.host(root / "proposals"))
+    theirs = build.opened(build.host(root / "by-hand"))
+    mine = best(lambda: _propose(ours, 1000), runs=1)
+    plain = best(lambda: _by_hand(theirs, 100), runs=1) * 10
+    return Row("1,000 proposals through the API", mine, "`git` processes", plain, "at most 0.1")
+
+
+def _propose(memory: Memory, count: int) -> None:
+    for number in range(count):
+        memory.propose(
+            Draft(f"topic-{number % 100:02d}/new-{number}", f"Rule {number}.", "fact"),
+            rationale=f"Because of {number}.",
+        )
+
+
+def _by_hand(memory: Memory, count: int) -> None:
+    """A candidate with `hash-object`, an index of its own, `commit-tree` and `update-ref`."""
+    place = memory.store("project").place
+    git = ["git", f"--git-dir={place.git_dir}"]
+    env = {**os.environ, "GIT_INDEX_FILE": str(place.git_dir / "by-hand")}
+    main = memory.store("project").main()
+
+    def run(*args: str, text: str = "") -> str:
+        done = subprocess.run(
+            [*git, *args], input=text, capture_output=True, text=True, check=True, env=env
+        )
+        return done.stdout.strip()
+
+    for number in range(count):
+        text = f"---\ntype: fact\n---\n\nRule {number}.\n"
+        blob = run("hash-object", "-w", "--stdin", text=text)
+        run("read-tree", main)
+        run("update-index", "--add", "--cacheinfo", f"100644,{blob},new-{number}.md")
+        commit = run("commit-tree", run("write-tree"), "-p", main, "-m", f"Because of {number}.")
+        run("update-ref", f"refs/heads/memory/candidate/by_hand_{number}", commit)
+
+
+def log(root: Path) -> list[Row]:
+    """The log of 10,000 events: cold, and after one new commit."""
+    host = build.host(root / "log")
+    memory = build.opened(host)
+    build.approve(memory, 3334)
+    build.packed(memory)
+    git_dir = memory.store("project").place.git_dir
+    plain = best(
+        process("git", f"--git-dir={git_dir}", "log", "--format=%H%x00%B", "memory/main", cwd=host)
+    )
+    cold = best(lambda: (_forget(), gitmem("log", "--json", cwd=host)()), runs=3)
+    after = []
+    for number in range(3):
+        build.approve(open_memory(host), 1, first=50_000 + number)
+        after.append(best(gitmem("log", "--json", cwd=host), runs=1))
+    return [
+        Row("`gitmem log --json`, 10,000 events, cold", cold, "`git log`", plain, "at most 4"),
+        Row("the same after one new commit", min(after), "itself, cold", cold, "at most 0.1"),
+    ]
+
+
+def _forget() -> None:
+    """Delete all caches: they may be deleted at any time."""
+    shutil.rmtree(Path(os.environ["XDG_CACHE_HOME"]), ignore_errors=True)
+
+
+def decisions(root: Path) -> Row:
+    """An apply, in the process, against `git merge --no-ff` of a branch."""
+    memory = build.opened(build.host(root / "decisions"))
+    ids = [
+        memory.propose(Draft(f"entry-{n}", f"Rule {n}.", "fact"), rationale="why").id
+        for n in range(40)
+    ]
+    person = build.REVIEWER
+    waiting = iter(ids[:20])
+    ours = best(lambda: memory.apply(next(waiting), by=person), runs=20)
+    folder = memory.store("project").place.folder
+    left = iter(ids[20:])
+    merge = ("git", "merge", "-q", "--no-ff", "--no-edit")
+    theirs = best(
+        lambda: subprocess.run([*merge, f"memory/candidate/{next(left)}"], cwd=folder, check=True),
+        runs=20,
+    )
+    return Row("one apply through the API", ours, "`git merge --no-ff`", theirs, "–")
+
+
+def main() -> None:
+    """Build, measure, print."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as name:
+        root = Path(name)
+        for variable, folder in (("HOME", "home"), ("XDG_CACHE_HOME", "cache")):
+            os.environ[variable] = str(root / folder)
+        os.environ["XDG_CONFIG_HOME"] = str(root / "config")
+        os.environ["XDG_STATE_HOME"] = str(root / "state")
+        (root / "home").mkdir()
+        identity = "[user]\n\tname = Bench\n\temail = bench@example.com\n"
+        (root / "home" / ".gitconfig").write_text(identity, encoding="utf-8")
+        print("| what | ms | against | ms | ratio | wanted |")
+        print("|---|---|---|---|---|---|")
+        rows = [context(root), proposals(root), *log(root), decisions(root)]
+        for row in rows:
+            print(row)
+
+
+if __name__ == "__main__":
+    main()
