@@ -120,7 +120,7 @@ def _begun(host: Path) -> Demo:
     _commit(host)
     tiersetup.init(host, scope="project", ask_remote=False)
     found = discover.find(host)
-    memory = Memory(Tiers(None, found.project, found.here), host)
+    memory = Memory(Tiers(None, found.project, found.here), host, traceless=True)
     proposed = tuple(_propose(memory, learnt) for learnt in _LEARNT)
     return Demo(host, rules, memory, _person(), proposed)
 

@@ -115,8 +115,10 @@ class _Grounds:
 class Memory:
     """The memory that holds at a place: the user's, and the project's where there is one."""
 
-    def __init__(self, found: layout.Tiers, path: Path) -> None:
+    def __init__(self, found: layout.Tiers, path: Path, *, traceless: bool = False) -> None:
+        """`traceless`: nothing about it goes into the user's cache and state folders."""
         self.path = path
+        self._traceless = traceless
         self.found = found
         self._stores: dict[str, Store] = {}
 
@@ -486,7 +488,8 @@ class Memory:
         changed = {change.name for change in changes}
         anchors = [change for change in self._anchors(store) if change.name not in changed]
         left = checkout.move(tierrepo.place_of(store.place), [*changes, *anchors])
-        views.witness_tip(store)
+        if not self._traceless:
+            views.witness_tip(store)
         return left
 
     def _anchors(self, store: Store) -> list[RefChange]:
@@ -833,7 +836,12 @@ class Memory:
 
     def context(self, options: context.Options) -> views.Given:
         """What an agent reads here."""
-        return views.given(self.found, options, lambda place: self.store(place.scope))
+        return views.given(
+            self.found,
+            options,
+            lambda place: self.store(place.scope),
+            traceless=self._traceless,
+        )
 
 
 def open_memory(path: str | Path = ".") -> Memory:

@@ -57,8 +57,13 @@ def given_at(path: Path, options: context.Options) -> Given:
     return given(discover.find(path), options, _open)
 
 
-def given(found: Tiers, options: context.Options, store_of: Opener) -> Given:
-    """What an agent reads where these tiers hold, the project's first in what is said beside it."""
+def given(
+    found: Tiers, options: context.Options, store_of: Opener, *, traceless: bool = False
+) -> Given:
+    """What an agent reads where these tiers hold, the project's first in what is said beside it.
+
+    `traceless`: nothing is cached or noted in the user's folders.
+    """
     memories: list[tiers.Memory] = []
     unreviewed: list[Unreviewed] = []
     broken: list[tuple[str, str]] = []
@@ -67,7 +72,7 @@ def given(found: Tiers, options: context.Options, store_of: Opener) -> Given:
         if place is None or place.scope not in options.tiers:
             continue
         tip = main_of(place)
-        view = current(place, tip, store_of)
+        view = judged(store_of(place)) if traceless else current(place, tip, store_of)
         memories.extend(memories_of(place, view))
         unreviewed.extend(
             Unreviewed(ids.entry_id(key), place.scope, commit, blob)
