@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from gitmem import __version__
 from gitmem.cli import problems
@@ -92,25 +93,33 @@ class Program(click.Group):
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         sys.exit(int(self._run(given, extra)))
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that was asked for, and have all of its output written."""
+        try:
+            done: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever reads us has seen enough; at exit Python would complain once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.DONE
+        return done
+
     def _run(self, args: list[str], extra: dict[str, Any]) -> int:
         in_json = problems.wants_json(args)
         try:
             code = super().main(args=args, standalone_mode=False, **extra)
-            sys.stdout.flush()
         except GitmemError as error:
             return problems.tell(error, in_json=in_json)
+        except NoArgsIsHelpError as error:
+            error.show()
+            return ExitCode.USAGE
         except click.ClickException as error:
             return problems.tell(problems.of_usage(error), in_json=in_json)
-        except click.Abort:
+        except click.Abort as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                return ExitCode.INTERRUPTED
             click.echo("nothing done", err=True)
-            return 1
-        except KeyboardInterrupt:
-            click.echo(err=True)
-            return ExitCode.INTERRUPTED
-        except BrokenPipeError:
-            # Whoever read us has seen enough; at exit Python would complain once more.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return ExitCode.DONE
+            return ExitCode.FINDINGS
         except OSError as error:
             return problems.tell(problems.of_system(error), in_json=in_json)
         return code if isinstance(code, int) else ExitCode.DONE

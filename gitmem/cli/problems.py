@@ -71,5 +71,8 @@ def of_system(error: OSError) -> GitmemError:
 
 def wants_json(args: Sequence[str]) -> bool:
     """Whether a command line asks for JSON, also where it can't be read otherwise."""
-    own = args[: args.index("--")] if "--" in args else args
-    return "git" not in own[:1] and any(arg == "--json" or arg.startswith("--json=") for arg in own)
+    own = list(args[: args.index("--")] if "--" in args else args)
+    while own[:1] == ["-C"]:
+        del own[:2]
+    # What follows `git` is git's.
+    return own[:1] != ["git"] and any(arg == "--json" or arg.startswith("--json=") for arg in own)
