@@ -15,15 +15,14 @@ from gitmem import layout
 from gitmem.memory import Memory
 from gitmem.model.candidates import Candidate, Proposed
 from gitmem.model.entries import path_of
-from gitmem.model.history import Change, Content
+from gitmem.model.history import SUBMODULE, Change, Content
 from gitmem.store import Store
 from gitmem.visible import visible
 
 # Every candidate has these two lines, and history knows better (docs/git-format.md).
 _MARKS = re.compile(r"^(?:appliedFrom: [a-z0-9_-]+|appliedBy: user)\n", re.MULTILINE)
 _FRONT = re.compile(r"---\n.*?^---\n", re.DOTALL | re.MULTILINE)
-_SUBMODULE = 0o160000
-_KINDS = {0o120000: "a link", _SUBMODULE: "a submodule", 0o100755: "an executable"}
+_KINDS = {0o120000: "a link", SUBMODULE: "a submodule", 0o100755: "an executable"}
 
 
 def difference(memory: Memory, found: Candidate) -> str:
@@ -96,11 +95,9 @@ def _compared(store: Store, path: str, change: Change, before: str, after: str) 
 
 
 def _readable(store: Store, content: Content) -> str | None:
-    if content is None:
+    text = store.text(content)
+    if text is None:
         return None
-    if content.mode == _SUBMODULE:
-        return f"{content.id}\n"
-    text = store.text(content) or ""
     front = _FRONT.match(text)
     if front is None:
         return text

@@ -103,8 +103,13 @@ class Store:
         return entries.parse(key, self.objects.data(content.id), tier=self.tier)
 
     def text(self, content: Content) -> str | None:
-        """A content as text; None for none. Bytes that are no UTF-8 are shown as U+FFFD."""
-        return None if content is None else self.objects.data(content.id).decode("utf-8", "replace")
+        """A content as text; None for none. Bytes that are no UTF-8 are shown as U+FFFD.
+
+        Of a submodule there is only the commit's id.
+        """
+        if content is None or content.submodule:
+            return None if content is None else f"{content.id}\n"
+        return self.objects.data(content.id).decode("utf-8", "replace")
 
     def positions(self) -> dict[str, int]:
         """For each approved entry, the position of the first approval of its present content."""

@@ -147,13 +147,14 @@ def fingerprint_of(history: History, key: str, content: Content) -> str:
     """What an entry's content says, apart from its evidence and dates; `-` for none."""
     if content is None:
         return "-"
-    data = history.data(content.id)
+    data = b"" if content.submodule else history.data(content.id)
     if content.regular:
         try:
             return fingerprint(parse(key, data, tier=history.tier))
         except EntryFault:
             pass
-    return hashlib.sha256(b"%o\0" % content.mode + data).hexdigest()
+    told = b"%o %s\0" % (content.mode, content.id.encode() if content.submodule else b"")
+    return hashlib.sha256(told + data).hexdigest()
 
 
 def fingerprint(entry: Entry) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 REGULAR = 0o100644
+SUBMODULE = 0o160000
 
 
 class Person(NamedTuple):
@@ -46,6 +47,11 @@ class Blob(NamedTuple):
     def regular(self) -> bool:
         """Whether it is an ordinary, not executable, file."""
         return self.mode == REGULAR
+
+    @property
+    def submodule(self) -> bool:
+        """Whether `id` is another repository's commit, of which there is nothing to read here."""
+        return self.mode == SUBMODULE
 
 
 Content = Blob | None
