@@ -503,6 +503,16 @@ def test_another_worktree_has_the_same_hooks(tier: Tier, tmp_path: Path) -> None
     assert tier.kept(tier.ids["X"]) == tier.sh("git rev-parse memory/candidate/X")
 
 
+@pytest.mark.parametrize("branch", ["memory/candidate/Big.Name", "memory/candidate/a/b", "other"])
+def test_only_a_candidate_gets_an_anchor(tier: Tier, branch: str) -> None:
+    """A branch whose name is no candidate id is left alone."""
+    before = tier.sh("git for-each-ref refs/memory")
+
+    tier.sh(f"git switch -qc {branch}; " + GOOD + "git commit -qm x")
+
+    assert tier.sh("git for-each-ref refs/memory") == before
+
+
 def test_the_user_tier_has_hooks(tmp_path: Path, run_git: RunGit) -> None:
     """Where the repository is `.git` in the folder, the same is refused and added."""
     place = tiersetup.init(tmp_path, scope="user").tiers[0].tier
@@ -529,6 +539,39 @@ def test_the_user_tier_has_hooks(tmp_path: Path, run_git: RunGit) -> None:
     message = trailers.parse(run_git("log", "-1", "--format=%B", "memory/main", cwd=place.folder))
     assert message.all("Memory-Candidate") == (id_,)
     assert "the scope is 'project', and the file is user memory" in unfit.stderr
+
+
+def test_the_program_is_not_started_for_what_the_shell_settles(
+    tier: Tier, gone: dict[str, str]
+) -> None:
+    """A merge of what gitmem wrote, a revert of it, a push and an empty commit need no Python."""
+    done = tier.try_sh(
+        "git merge -q memory/candidate/X; git merge -q memory/candidate/Y;"
+        "git revert --no-edit -m 1 HEAD~1; git push -q;"
+        + BRANCH
+        + "git commit -q --allow-empty -m x; git rm -q known.md; git commit -qm x",
+        gone,
+    )
+
+    assert done.returncode == 0
+    assert "not checked" not in done.stderr
+
+
+def test_a_merge_is_looked_at_where_both_sides_changed_an_entry(tier: Tier) -> None:
+    """Two readable files can make an unreadable one, so that the result counts."""
+    both = tier.folder / "both.md"
+    lines = ["---", "type: fact", "x: 1", "y: 1", "---", "", "Text.", ""]
+    both.write_text("\n".join(lines))
+    tier.sh("git add both.md; git commit -qnm both; " + BRANCH)
+    both.write_text("\n".join([*lines[:2], "z: 1", *lines[2:]]))
+    tier.sh("git commit -qam x -m 'Memory-Event: candidate.created'; git switch -q memory/main")
+    both.write_text("\n".join([*lines[:4], "z: 1", *lines[4:]]))
+    tier.sh("git commit -qanm main")
+
+    refused = tier.try_sh("git merge -q memory/candidate/by-hand")
+
+    assert UNREADABLE in refused.stderr
+    assert "both.md: line" in refused.stderr
 
 
 def test_a_commit_of_some_files_is_looked_at_alone(tier: Tier) -> None:
