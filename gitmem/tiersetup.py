@@ -134,11 +134,12 @@ def take_up(path: Path, offer: Offer, *, terminal: bool = False) -> TierPlace:
     remote = hostremote.of_host(tier.host, tier.git_dir)
     if remote is None or remote.url != offer.url or refs.read(tier.git_dir, layout.MAIN) != root:
         raise _stale("the project's own memory or its remote is not what it was")
-    with _writing(), _fetched(tier, remote, terminal=terminal) as (copy, tip):
+    wanted = _all_memory(remote)
+    with _writing(), _fetched(tier, remote, *wanted, terminal=terminal) as (copy, tip):
         if tip != offer.tip:
             raise _stale("the remote's memory has moved")
         tierrepo.add_remote(tier.git_dir, remote.name, remote.url)
-        hostremote.fetch_copy(copy, tier.git_dir, f"{_OFFERED}:{_tracking(remote)}")
+        hostremote.fetch_copy(copy, tier.git_dir, ["refs/*:refs/*", f"^{_OFFERED}"])
         with checkout.deciding(tierrepo.place_of(tier)):
             change = checkout.RefChange(layout.MAIN, tip, root)
             checkout.move(tierrepo.place_of(tier), [change])
@@ -314,18 +315,22 @@ def _described(remote: hostremote.Remote, copy: Path, tip: str, notes: list[str]
 
 @contextmanager
 def _fetched(
-    tier: TierPlace, remote: hostremote.Remote, *, terminal: bool
+    tier: TierPlace, remote: hostremote.Remote, *more: str, terminal: bool
 ) -> Iterator[tuple[Path, str]]:
     """The remote's memory in a repository that nobody reads and that is gone afterwards, and its tip."""
     with tierrepo.draft(tier.git_dir.parent) as place:
         copy = place / "offered.git"
         tierrepo.new_bare(copy)
-        hostremote.fetch(remote, copy, [f"{layout.MAIN}:{_OFFERED}"], ask=terminal)
+        hostremote.fetch(remote, copy, [f"{layout.MAIN}:{_OFFERED}", *more], ask=terminal)
         yield copy, refs.read(copy, _OFFERED) or ""
 
 
-def _tracking(remote: hostremote.Remote) -> str:
-    return f"refs/remotes/{remote.name}/memory/main"
+def _all_memory(remote: hostremote.Remote) -> tuple[str, ...]:
+    """What a team shares: memory and open candidates as the remote's, closed ones as tags."""
+    return (
+        f"refs/heads/memory/*:refs/remotes/{remote.name}/memory/*",
+        f"{layout.DISCARDED}*:{layout.DISCARDED}*",
+    )
 
 
 def _count_entries(git_dir: Path, commit: str) -> int:

@@ -91,11 +91,9 @@ def fetch(remote: Remote, git_dir: Path, refspecs: Iterable[str], *, ask: bool) 
     _run((*_FETCH, "--", remote.url, *refspecs), remote, git_dir, ask=ask)
 
 
-def fetch_copy(copy: Path, git_dir: Path, refspec: str) -> None:
-    """Fetch `refspec` from `copy`, a repository of ours on this disk."""
-    fetch(
-        Remote("", str(copy), (("protocol.file.allow", "always"),)), git_dir, [refspec], ask=False
-    )
+def fetch_copy(copy: Path, git_dir: Path, refspecs: Iterable[str]) -> None:
+    """Fetch `refspecs` from `copy`, a repository of ours on this disk."""
+    fetch(Remote("", str(copy), (("protocol.file.allow", "always"),)), git_dir, refspecs, ask=False)
 
 
 def why_not(error: GitmemError) -> str:
