@@ -47,8 +47,11 @@ def history(
     Raises GitFailedError, or as `program.failed`, where an object is missing.
     """
     wanted = "\n".join([*tips, *(f"^{id_}" for id_ in known), ""]).encode()
-    out = program.run(*_LOG, git_dir=git_dir, input=wanted).out
-    fields = out.decode("utf-8", "replace").split("\0")
+    fields = program.converse(*_LOG, git_dir=git_dir, input=wanted).decode("utf-8", "replace")
+    yield from _commits(fields.split("\0"))
+
+
+def _commits(fields: list[str]) -> Iterator[tuple[Commit, dict[str, Change]]]:
     people: dict[tuple[str, str, str], Person] = {}
     at, end = 0, len(fields) - 1
     while at < end:

@@ -198,6 +198,28 @@ def call(
     return done.returncode
 
 
+def converse(*args: str, git_dir: Path, input: bytes) -> bytes:  # noqa: A002 - subprocess's word
+    """Give git all of `input`, then read all that it prints; for much output after a short input.
+
+    Reads in one go, where `run` polls both pipes. Raises as `run`.
+    """
+    process = start(*args, git_dir=git_dir)
+    with process:
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise GitFailedError("git-failed", f"'git {args[0]}' has no pipes")
+        try:
+            process.stdin.write(input)
+            process.stdin.close()
+        except BrokenPipeError:
+            # It ended early; its own message, below, says why.
+            pass
+        out = process.stdout.read()
+        err = process.stderr.read()
+    if process.returncode != 0:
+        raise failed(args, Result(process.returncode, out, err))
+    return out
+
+
 def start(
     *args: str,
     git_dir: Path | None = None,
