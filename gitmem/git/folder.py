@@ -134,9 +134,8 @@ class Folder:
             raise
 
     def write(self, path: bytes, content: bytes, *, executable: bool = False) -> None:
-        """Put `content` at `path`, whole or not at all, in place of what is there."""
+        """Put `content` at `path`, whole or not at all, in place of what is there; `clean` it first."""
         with self._parent(path, make=True) as (parent, name):
-            _discard(_NEW, parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             new = os.open(_NEW, flags, 0o600, dir_fd=parent)
             try:

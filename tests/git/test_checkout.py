@@ -17,6 +17,7 @@ from pygit2.enums import FileMode
 
 import gitmem
 from gitmem.errors import BadInputError, ConflictError
+from gitmem.git import indexfile
 from gitmem.git.checkout import (
     MAIN,
     FolderState,
@@ -367,6 +368,20 @@ def test_a_flag_does_not_hide_an_edit_of_another_entry(linked: World, flag: str)
     linked.git("update-index", flag, "b.md")
     (linked.folder / "b.md").write_text("hidden edit\n")
 
+    assert linked.move() == []
+    assert linked.status() == [" M b.md"]
+
+
+def test_an_edit_in_the_moment_of_the_index_is_seen(linked: World) -> None:
+    """Time stamps that an edit can share with the index are not believed, as in git."""
+    file, index = linked.folder / "b.md", linked.place.admin_dir / "index"
+    file.write_text("b two\n")
+    entries = indexfile.unpack(index.read_bytes()) or {}
+    entries[b"b.md"] = entries[b"b.md"]._replace(stat=indexfile.pack_stat(file.stat()))
+    index.write_bytes(indexfile.pack(entries))
+    os.utime(index, ns=(0, file.stat().st_mtime_ns))
+
+    assert folder_state(linked.place).edited == ("b.md",)
     assert linked.move() == []
     assert linked.status() == [" M b.md"]
 
@@ -739,6 +754,44 @@ def test_the_next_waits_its_turn(linked: World, holder: subprocess.Popen[str]) -
         assert move(linked.place, [RefChange(MAIN, linked.new, linked.old)]) == []
 
 
+MOVE = """
+import sys
+from pathlib import Path
+from gitmem.git.checkout import MAIN, Place, RefChange, deciding, move
+new, old, *paths = sys.argv[1:]
+place = Place(*map(Path, paths))
+with deciding(place):
+    move(place, [RefChange(MAIN, new, old)])
+"""
+WAITING_HOOK = """#!/bin/sh
+test "$1" = prepared || exit 0
+cd "${0%/*}" && touch began
+while test ! -e go; do sleep 0.02; done
+"""
+
+
+def test_a_git_that_outlives_its_gitmem(linked: World) -> None:
+    """The lock lasts until the git of a killed process has ended too, and git then changes nothing."""
+    hooks = linked.place.git_dir / "hooks"
+    hook = hooks / "reference-transaction"
+    hook.write_text(WAITING_HOOK)
+    hook.chmod(0o755)
+    with python("-c", MOVE, linked.new, linked.old, *paths(linked.place)) as process:
+        while not (hooks / "began").exists():
+            assert process.poll() is None
+        process.kill()
+    try:
+        with pytest.raises(ConflictError, match="deciding"), deciding(linked.place, wait=0.1):
+            pass
+    finally:
+        (hooks / "go").touch()
+
+    assert linked.mend() == []
+    assert linked.ref() == linked.old
+    assert linked.leftovers() == set()
+    assert linked.move() == []
+
+
 ADD_LINES = """
 import sys
 from pathlib import Path
@@ -881,6 +934,21 @@ def test_a_move_that_git_did_not_live_to_end(linked: World) -> None:
     assert linked.leftovers() == set()
 
 
+def test_a_rest_that_others_have_moved_stays(linked: World) -> None:
+    """A ref that has another value by now is not part of the unfinished move any more."""
+    branch = "refs/heads/memory/candidate/x"
+    git("update-ref", branch, linked.new, cwd=linked.place.git_dir)
+    changes = [[MAIN, linked.new, linked.old], [branch, None, linked.old]]
+    journal = {"main": MAIN, "commits": [linked.old, linked.new], "changes": changes}
+    (linked.place.git_dir / "gitmem-journal").write_text(json.dumps(journal))
+    git("update-ref", MAIN, linked.new, cwd=linked.place.git_dir)
+
+    assert linked.mend() == []
+    assert linked.ref(branch) == linked.new
+    assert linked.files() == NEW
+    assert linked.leftovers() == set()
+
+
 def test_what_was_not_begun_is_not_done(linked: World) -> None:
     """A journal of a move that had not begun is no reason to move, whatever happened to a branch."""
     branch = "refs/heads/memory/candidate/x"
@@ -927,6 +995,8 @@ def test_plain_commits_at_any_moment(world: World, tmp_path: Path, how: str) -> 
     env = {**os.environ, "STOP": str(stop), "ALL": how}
     hammer = subprocess.Popen(["sh", "-c", COMMITTING], cwd=world.folder, env=env)
     try:
+        while world.ref() == world.old:
+            assert hammer.poll() is None
         for number in range(6):
             move_on(world, number)
     finally:
@@ -1060,9 +1130,11 @@ def test_state_of_a_folder(world: World) -> None:
     )
 
 
-def test_state_where_main_has_moved_alone(world: World) -> None:
-    """A lagging folder shows no edits that nobody made."""
-    world.mend()
+@pytest.mark.parametrize("known", [True, False])
+def test_state_where_main_has_moved_alone(world: World, *, known: bool) -> None:
+    """A lagging folder shows no edits that nobody made, with a record and without one."""
+    if known:
+        world.mend()
     git("update-ref", MAIN, world.new, cwd=world.place.git_dir)
 
     assert folder_state(world.place) == FolderState(MAIN, None, world.old)
