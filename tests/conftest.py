@@ -12,6 +12,7 @@ import pygit2
 import pytest
 from pygit2.enums import ConfigLevel
 
+from gitmem import tiersetup
 from gitmem.config import AGENT_SIGNS
 
 RunGit = Callable[..., str]
@@ -143,6 +144,30 @@ def _host_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def host(_host_template: Path, tmp_path: Path) -> Path:
     """A host repository of the test's own: two commits on `main`, and a clean worktree."""
     return shutil.copytree(_host_template, tmp_path / "host", symlinks=True)
+
+
+@pytest.fixture(scope="session")
+def _project_template(_host_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project and a user's folder that `gitmem init` has set up."""
+    place = tmp_path_factory.mktemp("project-template")
+    host = shutil.copytree(_host_template, place / "host", symlinks=True)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in _seal(place / "home").items():
+            patch.setenv(name, value)
+        tiersetup.init(host, ask_remote=False)
+    return place
+
+
+@pytest.fixture
+def project(_project_template: Path, tmp_path: Path, sealed_home: Path) -> Path:
+    """A host repository with the tiers of the project and of the user set up, both empty."""
+    shutil.copytree(
+        _project_template / "home" / ".config",
+        sealed_home / ".config",
+        symlinks=True,
+        dirs_exist_ok=True,
+    )
+    return shutil.copytree(_project_template / "host", tmp_path / "host", symlinks=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

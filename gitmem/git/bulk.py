@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
+from gitmem.errors import BadInputError
 from gitmem.git import program
 from gitmem.model.history import Blob, Change, Commit, Person
 
-_FIELDS = ("%H", "%P", "%T", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%B")
+_FIELDS = ("%H", "%P", "%T", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%e", "%B")
 # Each flag undoes a setting that a user may have: what is read must not depend on these.
 _LOG = (
+    # The graph that a commit-graph file tells may be another one than the commits'.
+    "-c",
+    "core.commitGraph=false",
     "log",
     "-z",
     "--stdin",
@@ -29,6 +36,7 @@ _LOG = (
     "--no-abbrev",
     "--no-renames",
     "--no-relative",
+    "-O/dev/null",
     "--no-ext-diff",
     "--no-textconv",
     "--ignore-submodules=none",
@@ -36,6 +44,15 @@ _LOG = (
     "--topo-order",
     "--reverse",
 )
+_COUNT = len(_FIELDS)
+_ESCAPED = re.compile("[\udc80-\udcff]")
+_HEX_ID = re.compile(r"[0-9a-f]{40}\Z")
+# The name, the address and what follows the line's last ">".
+_IDENT = re.compile(rb"\s*([^<]*?)\s*<\s*([^>]*?)\s*>(?:.*>)?\s*(.*)\Z", re.DOTALL)
+_WHEN = re.compile(r"([0-9]+) ([+-])([0-9]{2})([0-9]{2})\Z")
+# The end of the year 9999, behind which there are no dates.
+_LAST_TIME = 253_402_300_799
+_LAST_TIME_DIGITS = 12
 
 
 def history(
@@ -47,39 +64,100 @@ def history(
     Raises GitFailedError, or as `program.failed`, where an object is missing.
     """
     wanted = "\n".join([*tips, *(f"^{id_}" for id_ in known), ""]).encode()
-    fields = program.converse(*_LOG, git_dir=git_dir, input=wanted).decode("utf-8", "replace")
-    yield from _commits(fields.split("\0"))
+    out = program.converse(*_LOG, git_dir=git_dir, input=wanted)
+    try:
+        fields, escaped = out.decode("utf-8").split("\0"), False
+    except UnicodeDecodeError:
+        fields, escaped = out.decode("utf-8", "surrogateescape").split("\0"), True
+    yield from _commits(git_dir, fields, escaped=escaped)
 
 
-def _commits(fields: list[str]) -> Iterator[tuple[Commit, dict[str, Change]]]:
+def _commits(
+    git_dir: Path, fields: list[str], *, escaped: bool
+) -> Iterator[tuple[Commit, dict[str, Change]]]:
+    """`escaped`: some of the fields hold bytes that are no UTF-8."""
     people: dict[tuple[str, str, str], Person] = {}
+    batch: Batch | None = None
     at, end = 0, len(fields) - 1
     while at < end:
-        id_, above, tree, *who, message = fields[at : at + 10]
-        at += 10
-        author = _person(people, who[0], who[1], who[2])
-        committer = _person(people, who[3], who[4], who[5])
+        id_, above, tree, *who, encoding, message = fields[at : at + _COUNT]
+        at += _COUNT
+        if encoding or (escaped and any(map(_ESCAPED.search, (message, *who)))):
+            # git has its own idea of what such bytes mean.
+            batch = batch or Batch(git_dir)
+            commit = parse_commit(id_, (batch.read(id_) or (b"", b""))[1])
+        else:
+            author = _person(people, who[0], who[1], who[2])
+            committer = _person(people, who[3], who[4], who[5])
+            commit = Commit(id_, tuple(above.split()), tree, message, author, committer)
         changes: dict[str, Change] = {}
         while at < end and fields[at].startswith((":", "\n:")):
             old_mode, new_mode, old, new, _ = fields[at].lstrip("\n:").split(" ")
             changes[fields[at + 1]] = (_blob(old, old_mode), _blob(new, new_mode))
             at += 2
-        yield Commit(id_, tuple(above.split()), tree, message, author, committer), changes
+        yield commit, changes
+
+
+def parse_commit(id_: str, data: bytes) -> Commit:
+    """A commit from its object's bytes. Bytes that are not UTF-8 are shown as U+FFFD."""
+    head, _, message = data.partition(b"\n\n")
+    lines = head.split(b"\n")
+    tree = lines[0].removeprefix(b"tree ").decode("ascii", "replace")
+    # As git does: a parent that stands elsewhere is none.
+    above = takewhile(lambda line: line.startswith(b"parent "), lines[1:])
+    parents = [line[7:].decode("ascii", "replace") for line in above]
+    if not all(map(_HEX_ID.match, (tree, *parents))):
+        raise missing(id_, "is no valid commit")
+    author, committer, encoding = (
+        next((line[len(name) :] for line in lines if line.startswith(name)), b"")
+        for name in (b"author ", b"committer ", b"encoding ")
+    )
+    text = _decoded(message.partition(b"\0")[0], encoding.decode("ascii", "replace"))
+    return Commit(id_, tuple(parents), tree, text, parse_person(author), parse_person(committer))
+
+
+def parse_person(value: bytes) -> Person:
+    """An author or committer line without its first word, as git splits it (ident.c).
+
+    What can't be read is empty or 0.
+    """
+    match = _IDENT.match(value)
+    if match is None:
+        return Person("", "", 0, 0)
+    name, email, when = (part.decode("utf-8", "replace") for part in match.groups())
+    return _person_at(name, email, when)
+
+
+def _decoded(message: bytes, encoding: str) -> str:
+    """A commit's message, whose header may name an encoding. What can't be read is U+FFFD."""
+    if encoding:
+        try:
+            return message.decode(encoding, "replace")
+        except (LookupError, ValueError):
+            # Unknown, or none of text such as `hex`.
+            pass
+    return message.decode("utf-8", "replace")
 
 
 def _person(known: dict[tuple[str, str, str], Person], name: str, email: str, when: str) -> Person:
     key = (name, email, when)
-    person = known.get(key)
-    if person is None:
-        seconds, _, zone = when.partition(" ")
-        sign = -1 if zone.startswith("-") else 1
-        try:
-            offset = sign * (int(zone[1:3]) * 60 + int(zone[3:5])) if zone else 0
-            person = Person(name, email, int(seconds or 0), offset)
-        except ValueError:
-            person = Person(name, email, 0, 0)
-        known[key] = person
-    return person
+    if key not in known:
+        known[key] = _person_at(name, email, when)
+    return known[key]
+
+
+def _person_at(name: str, email: str, when: str) -> Person:
+    """A person at a time as git writes it, seconds and zone; what can't be read is 0."""
+    name, email = name.strip(), email.strip()
+    match = _WHEN.match(when)
+    if match is None:
+        return Person(name, email, 0, 0)
+    seconds, sign, hours, minutes = match.groups()
+    offset = int(hours) * 60 + int(minutes)
+    time = int(seconds) if len(seconds) <= _LAST_TIME_DIGITS else 0
+    return Person(
+        name, email, time if time <= _LAST_TIME else 0, -offset if sign == "-" else offset
+    )
 
 
 def _blob(id_: str, mode: str) -> Blob | None:
@@ -106,8 +184,11 @@ class Batch:
             stdin, stdout = self._process.stdin, self._process.stdout
             if stdin is None or stdout is None:
                 raise program.GitFailedError("git-failed", "'git cat-file' has no pipes")
-            stdin.write("".join(f"{id_}\n" for id_ in asked).encode())
-            stdin.flush()
+            try:
+                stdin.write("".join(f"{id_}\n" for id_ in asked).encode())
+                stdin.flush()
+            except BrokenPipeError:
+                raise self._ended() from None
             for _ in asked:
                 head = stdout.readline().split()
                 if len(head) != 3:
@@ -135,5 +216,16 @@ _AT_ONCE = 1000
 def _end(process: subprocess.Popen[bytes]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
-            stream.close()
+            # What a git that died was not given any more.
+            with suppress(BrokenPipeError):
+                stream.close()
     process.wait()
+
+
+def missing(id_: str, what: str) -> BadInputError:
+    """The error for an object that is not what was asked for; `what` says how."""
+    return BadInputError(
+        "object-missing",
+        f"the object {id_} {what}",
+        hint="the repository may be shallow or damaged: try 'gitmem git fsck', or fetch again",
+    )

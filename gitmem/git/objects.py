@@ -12,16 +12,15 @@ replace refs).
 
 from __future__ import annotations
 
-import codecs
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BadInputError
 from gitmem.git import bulk
-from gitmem.git.bulk import Batch
+from gitmem.git.bulk import Batch, missing, parse_commit
 from gitmem.model.entries import key_of_path, path_of
 from gitmem.model.history import EMPTY_TREE, REGULAR, Blob, Change, Commit, Content, Person
 
@@ -35,6 +34,11 @@ _KINDS = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB, b"tag": _TAG}
 # From about so many single looks on, loading pygit2 is the cheaper way (25 us against 77 ms).
 _ENOUGH_READS = 2000
 _FOLDER = b"40000"
+_SUBMODULE = 0o160000
+_HEX_ID = re.compile(r"[0-9a-f]{40}\Z")
+# What git leaves out of a name or an address: in it, and around it (ident.c).
+_UNFIT = re.compile(r"[<>\n\0]")
+_CRUD = "".join(map(chr, range(33))) + ".,:;\\\"'"
 _NOTHING = (b"", b"")
 # Folders of up to some thousand names each: the neighbours of a commit on the way along a line.
 _KEPT_FOLDERS = 512
@@ -122,7 +126,7 @@ class Objects:
         if known is None:
             kind, data = self._read(id_)
             if kind != _COMMIT:
-                raise _missing(id_, "is no commit")
+                raise missing(id_, "is no commit")
             known = self._commits[id_] = parse_commit(id_, data)
         return known
 
@@ -132,8 +136,8 @@ class Objects:
         if kind != _TAG:
             return None
         head, _, message = data.partition(b"\n\n")
-        target = head.split(b"\n", 1)[0].removeprefix(b"object ")
-        return target.decode("ascii"), message.decode("utf-8", "replace")
+        target = head.split(b"\n", 1)[0].removeprefix(b"object ").decode("ascii", "replace")
+        return (target, message.decode("utf-8", "replace")) if _HEX_ID.match(target) else None
 
     def contents(self, tree: str) -> Mapping[str, Blob]:
         """All entries of a tree, by key."""
@@ -214,7 +218,7 @@ class Objects:
             return {}
         kind, data = self._read(tree)
         if kind != _TREE:
-            raise _missing(tree, "is no tree")
+            raise missing(tree, "is no tree")
         items = {name: (mode, id_) for mode, name, id_ in _TREE_ITEM.findall(data)}
         if len(self._folders) > _KEPT_FOLDERS:
             self._folders.clear()
@@ -229,7 +233,7 @@ class Objects:
             return self._loaded[blob]
         kind, data = self._read(blob)
         if kind != _BLOB:
-            raise _missing(blob, "is no blob")
+            raise missing(blob, "is no blob")
         return data
 
     def keep(self, data: bytes) -> Blob:
@@ -283,67 +287,75 @@ class Objects:
             pygit2.IndexEntry("entry.md", pygit2.Oid(hex=blob.id), FileMode.BLOB)
             for blob in (base, ours, theirs)
         )
-        result = self._repo.merge_file_from_index(ancestor, our, their)
+        try:
+            result = self._repo.merge_file_from_index(ancestor, our, their)
+        except UnicodeDecodeError:
+            # pygit2 gives text alone, and what is no UTF-8 is no entry.
+            return None
         if not result.automergeable or result.contents is None:
             return None
-        return result.contents.encode("utf-8", "surrogateescape")
-
-    def _tree(self, id_: str) -> pygit2.Tree:
-        if id_ == EMPTY_TREE:
-            id_ = str(self._repo.TreeBuilder().write())
-        import pygit2
-
-        found = self._repo.get(id_)
-        if not isinstance(found, pygit2.Tree):
-            raise _missing(id_, "is missing, or no tree")
-        return found
+        return result.contents.encode("utf-8")
 
     def _read(self, id_: str) -> tuple[int, bytes]:
         if self._opened is None and self._reads < _ENOUGH_READS:
             self._reads += 1
             found = self._batched().read(id_)
             if found is None:
-                raise _missing(id_, "is missing")
+                raise missing(id_, "is missing")
             return _KINDS[found[0]], found[1]
         try:
             return self._open()[1].read(id_)
         except (KeyError, ValueError):
-            raise _missing(id_, "is missing") from None
+            raise missing(id_, "is missing") from None
 
     # -- writing ---------------------------------------------------------------------------
 
     def write_blob(self, data: bytes) -> Blob:
-        """Write a blob, as an ordinary file."""
-        return Blob(str(self._repo.create_blob(data)), REGULAR)
+        """Write a blob, as an ordinary file. Writing raises OSError where the system won't let us."""
+        return Blob(self._write(_BLOB, data), REGULAR)
+
+    def _write(self, kind: int, data: bytes) -> str:
+        return str(self._open()[1].write(kind, data))
 
     def write_tree(self, tree: str, files: Mapping[str, Content]) -> str:
-        """The tree `tree` with these files (by path) put in, or taken out where None is given."""
-        written = self._write_folder(None if tree == EMPTY_TREE else self._tree(tree), files)
-        return written or str(self._repo.TreeBuilder().write())
+        """The tree `tree` with these files (by path) put in, or taken out where None is given.
 
-    def _write_folder(self, tree: pygit2.Tree | None, files: Mapping[str, Content]) -> str | None:
+        What was only handed to `keep` is written. Raises BadInputError `object-missing`.
+        """
+        return self._write_folder(tree, files) or self._write(_TREE, b"")
+
+    def _write_folder(self, tree: str, files: Mapping[str, Content]) -> str | None:
         """One folder of a tree, with all below it; None where nothing is left in it."""
-        import pygit2
-        from pygit2.enums import FileMode
-
-        builder = self._repo.TreeBuilder(tree) if tree is not None else self._repo.TreeBuilder()
-        folders: dict[str, dict[str, Content]] = {}
+        items = dict(self._items(tree))
+        folders: dict[bytes, dict[str, Content]] = {}
         for path, content in files.items():
-            name, _, rest = path.partition("/")
+            first, _, rest = path.partition("/")
+            name = os.fsencode(first)
             if rest:
                 folders.setdefault(name, {})[rest] = content
-            elif content is not None:
-                builder.insert(name, content.id, FileMode(content.mode))
-            elif tree is not None and name in tree:
-                builder.remove(name)
+            elif content is None:
+                if items.get(name, _NOTHING)[0] != _FOLDER:
+                    items.pop(name, None)
+            else:
+                items[name] = (b"%o" % content.mode, bytes.fromhex(self._stored(content)))
         for name, below in folders.items():
-            inner = tree[name] if tree is not None and name in tree else None
-            written = self._write_folder(inner if isinstance(inner, pygit2.Tree) else None, below)
-            if written is not None:
-                builder.insert(name, written, FileMode.TREE)
-            elif inner is not None:
-                builder.remove(name)
-        return str(builder.write()) if len(builder) else None
+            mode, id_ = items.get(name, _NOTHING)
+            if mode != _FOLDER and not any(below.values()):
+                continue
+            written = self._write_folder(id_.hex() if mode == _FOLDER else EMPTY_TREE, below)
+            if written is None:
+                items.pop(name, None)
+            else:
+                items[name] = (_FOLDER, bytes.fromhex(written))
+        return self._write(_TREE, _tree_bytes(items)) if items else None
+
+    def _stored(self, content: Blob) -> str:
+        """The id of a content that is in the object database now."""
+        if content.id in self._kept:
+            return self.write_blob(self._kept[content.id]).id
+        if content.mode != _SUBMODULE and not self.exists(content.id):
+            raise missing(content.id, "is missing")
+        return content.id
 
     def write_commit(
         self,
@@ -354,21 +366,34 @@ class Objects:
         committer: Person | None = None,
     ) -> str:
         """Write a commit; no ref moves."""
-        committer = committer or author
-        return str(
-            self._repo.create_commit(
-                None, _signature(author), _signature(committer), message, tree, list(parents)
-            )
-        )
+        lines = [
+            f"tree {tree}",
+            *(f"parent {parent}" for parent in parents),
+            f"author {_signature(author)}",
+            f"committer {_signature(committer or author)}",
+        ]
+        return self._write(_COMMIT, _object_text(lines, message))
 
     def write_tag(self, name: str, target: str, tagger: Person, message: str) -> str:
         """Write an annotated tag object on a commit; no ref is made."""
-        head = (
-            f"object {target}\ntype commit\ntag {name}\n"
-            f"tagger {tagger.name} <{tagger.email}> {tagger.time} {_zone(tagger.offset)}\n\n"
-        )
-        data = head.encode() + message.encode("utf-8", "surrogateescape")
-        return str(self._open()[1].write(_TAG, data))
+        lines = [f"object {target}", "type commit", f"tag {name}", f"tagger {_signature(tagger)}"]
+        return self._write(_TAG, _object_text(lines, message))
+
+
+def _tree_bytes(items: Mapping[bytes, tuple[bytes, bytes]]) -> bytes:
+    """A tree object in git's order, in which a folder's name ends in a slash."""
+
+    def order(item: tuple[bytes, tuple[bytes, bytes]]) -> bytes:
+        name, (mode, _) = item
+        return name + b"/" if mode == _FOLDER else name
+
+    return b"".join(
+        b"%b %b\0%b" % (mode, name, id_) for name, (mode, id_) in sorted(items.items(), key=order)
+    )
+
+
+def _object_text(lines: Iterable[str], message: str) -> bytes:
+    return "\n".join([*lines, "", message]).encode("utf-8", "surrogateescape")
 
 
 def parents_first(parents: Mapping[str, Sequence[str]]) -> list[str]:
@@ -399,66 +424,12 @@ def blob_id(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def parse_commit(id_: str, data: bytes) -> Commit:
-    """A commit from its object's bytes. Bytes that are not UTF-8 are shown as U+FFFD."""
-    head, _, message = data.partition(b"\n\n")
-    tree = ""
-    encoding = "utf-8"
-    parents: list[str] = []
-    people: dict[bytes, Person] = {}
-    for line in head.split(b"\n"):
-        name, _, value = line.partition(b" ")
-        if name == b"tree":
-            tree = value.decode("ascii")
-        elif name == b"parent":
-            parents.append(value.decode("ascii"))
-        elif name in (b"author", b"committer"):
-            people[name] = parse_person(value)
-        elif name == b"encoding":
-            encoding = _known_encoding(value.decode("ascii", "replace"))
-    nobody = Person("", "", 0, 0)
-    author, committer = people.get(b"author", nobody), people.get(b"committer", nobody)
-    text = message.partition(b"\0")[0].decode(encoding, "replace")
-    return Commit(id_, tuple(parents), tree, text, author, committer)
-
-
-def _known_encoding(name: str) -> str:
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return "utf-8"
-
-
-def parse_person(value: bytes) -> Person:
-    """An author or committer line without its first word; what can't be read is empty or 0."""
-    who, _, when = value.rpartition(b"> ")
-    name, _, email = who.partition(b" <")
-    time, _, zone = when.decode("ascii", "replace").partition(" ")
-    try:
-        seconds = int(time)
-        sign = -1 if zone.startswith("-") else 1
-        offset = sign * (int(zone[1:3]) * 60 + int(zone[3:5])) if len(zone) == 5 else 0
-    except ValueError:
-        seconds, offset = 0, 0
-    return Person(
-        name.decode("utf-8", "replace"), email.decode("utf-8", "replace"), seconds, offset
-    )
+def _signature(person: Person) -> str:
+    """A person as commits and tags name them, without what git would not write there."""
+    name, email = (_UNFIT.sub("", text).strip(_CRUD) for text in (person.name, person.email))
+    return f"{name or 'unknown'} <{email}> {person.time} {_zone(person.offset)}"
 
 
 def _zone(offset: int) -> str:
     sign = "-" if offset < 0 else "+"
     return f"{sign}{abs(offset) // 60:02d}{abs(offset) % 60:02d}"
-
-
-def _signature(person: Person) -> pygit2.Signature:
-    import pygit2
-
-    return pygit2.Signature(person.name, person.email, person.time, person.offset, "utf-8")
-
-
-def _missing(id_: str, what: str) -> BadInputError:
-    return BadInputError(
-        "object-missing",
-        f"the object {id_} {what}",
-        hint="the repository may be shallow or damaged: try 'gitmem git fsck', or fetch again",
-    )
