@@ -515,6 +515,7 @@ class Memory:
         scope: str | None = None,
     ) -> Decision:
         """Close a candidate for good: an empty commit and a tag keep it, its branch goes."""
+        _check_text(reason, "reason")
         store, _ = self._stub(name, scope)
         with self._deciding(store) as claimed:
             found = self.candidate(name, scope=store.tier)
@@ -552,6 +553,7 @@ class Memory:
 
         Raises ConflictError `revert-conflicts` where an entry has changed since.
         """
+        _check_text(reason, "reason")
         store, judgement, candidate = self._revertible(name, scope)
         with self._deciding(store) as claimed:
             contents = self._reverted_contents(store, judgement)
@@ -650,6 +652,7 @@ class Memory:
         `texts` are whole files by key (None deletes). What does not parse is
         refused. `by` is the commit's author, who need not be the one who approves.
         """
+        _check_text(note, "note")
         store, _ = self._stub(name, scope)
         found = self.candidate(name, scope=store.tier)
         _check_open(found)
@@ -872,8 +875,9 @@ def _check_proposal(made: Mapping[str, Any], grounds: _Grounds) -> None:
             "a proposal needs a rationale",
             hint="say why it should be remembered: --rationale TEXT",
         )
-    if "\0" in grounds.rationale:
-        raise BadInputError("rationale-invalid", "the rationale holds a NUL")
+    _check_text(grounds.rationale, "rationale")
+    for source in grounds.sources:
+        _check_text(_one_line(source), "evidence")
     if grounds.priority not in candidates.PRIORITIES:
         raise BadInputError(
             "priority-unknown",
@@ -883,9 +887,18 @@ def _check_proposal(made: Mapping[str, Any], grounds: _Grounds) -> None:
     check_actor(grounds.actor)
 
 
+def _check_text(text: str, what: str) -> None:
+    """Raise BadInputError `text-invalid` where no commit's message can hold `text`."""
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text):
+        raise BadInputError(
+            "text-invalid", f"the {what} is no UTF-8 text: it holds a NUL or half a character"
+        )
+
+
 def check_actor(actor: str) -> str:
     """`actor` itself, or BadInputError `actor-invalid`: it becomes the author of a commit."""
-    if actor.strip() and not any(char in actor for char in "<>\n\r\0"):
+    if actor.strip() and not any(char in actor for char in "<>\n\r"):
+        _check_text(actor, "actor")
         return actor
     raise BadInputError(
         "actor-invalid",

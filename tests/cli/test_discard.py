@@ -39,3 +39,10 @@ def test_asks(cli: Any) -> None:
 def test_unknown(cli: Any) -> None:
     """What is not there can't be closed."""
     assert cli("discard", "nothing", "--yes").exit_code == 1
+
+
+def test_a_reason_that_is_no_text(cli: Any) -> None:
+    """Bytes that are no UTF-8 can't stand in the history."""
+    id_ = cli.propose()
+
+    assert cli.error("discard", id_, "--yes", "--reason", "caf\udce9") == "text-invalid"

@@ -43,3 +43,10 @@ def test_what_was_never_applied(cli: Any) -> None:
 
     assert cli("revert", id_, "--yes").exit_code == 3
     assert cli("revert", "nothing", "--yes").exit_code == 1
+
+
+def test_a_reason_that_is_no_text(cli: Any) -> None:
+    """Bytes that are no UTF-8 can't stand in the history."""
+    id_ = cli.apply()
+
+    assert cli.error("revert", id_, "--yes", "--reason", "caf\udce9") == "text-invalid"
