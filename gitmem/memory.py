@@ -230,10 +230,9 @@ class Memory:
         }
         try:
             commit = store.write_candidate(contents, message, actor_person(grounds.actor, at))
-            store.open_candidate(id_, commit)
+            store.open_candidate(id_, commit, _said(made))
         except OSError as error:
             return self._drop(store, id_, made, grounds.rationale, error)
-        store.remember(id_, _said(made), commit)
         return Outcome(id_, made=True)
 
     def _drafted(self, store: Store, draft: Draft, sources: Sequence[Source]) -> Entry | None:

@@ -59,7 +59,10 @@ class Store:
         self.tier = place.scope
         self.objects = Objects(place.git_dir, place.scope)
         self._ledger: tuple[str, Ledger] | None = None
+        # What each pending candidate says, and at which tip; and the same the other way round.
         self._said: dict[str, tuple[str, str]] = {}
+        self._saying: dict[str, set[str]] = {}
+        self._mark: refs.Mark | None = None
 
     # -- what is approved ------------------------------------------------------------------
 
@@ -439,10 +442,19 @@ class Store:
             for key, data in contents.items()
         }
 
-    def open_candidate(self, id_: str, commit: str) -> None:
-        """Make the branch of a new candidate, and its local anchor."""
-        refs.create(self.place.git_dir, layout.candidate_ref(id_), commit)
-        refs.create(self.place.git_dir, layout.kept_ref(id_), commit)
+    def open_candidate(self, id_: str, commit: str, said: str | None = None) -> None:
+        """Make the branch of a new candidate, and its local anchor.
+
+        With `said` (from `said_by`) the next look for the same need not read it.
+        """
+        git_dir = self.place.git_dir
+        unchanged = refs.mark(git_dir, layout.CANDIDATES) == self._mark
+        refs.create(git_dir, layout.candidate_ref(id_), commit)
+        refs.create(git_dir, layout.kept_ref(id_), commit)
+        if said is not None:
+            self._note(layout.candidate_ref(id_), said, commit)
+            if unchanged:
+                self._mark = refs.mark(git_dir, layout.CANDIDATES)
 
     def new_id(self, at: int) -> str:
         """A candidate id that no ref here has."""
@@ -455,31 +467,41 @@ class Store:
 
     def same_pending(self, said: str) -> str | None:
         """The pending candidate whose entries say what `said` (from `said_by`) says, or None."""
-        git_dir = self.place.git_dir
-        names = refs.names(git_dir, layout.CANDIDATES)
-        for ref in names - self._said.keys():
-            self._look_at(ref)
-        for ref, (known, tip) in list(self._said.items()):
-            if known != said:
-                continue
-            if ref in names and refs.read(git_dir, ref) == tip:
+        self._look_at_new()
+        for ref in sorted(self._saying.get(said, ())):
+            tip = refs.read(self.place.git_dir, ref)
+            if tip != self._said[ref][1]:
+                self._forget(ref)
+                if tip is not None:
+                    self._look_at(ref, tip)
+            if ref in self._saying.get(said, ()):
                 return ref.removeprefix(layout.CANDIDATES)
-            del self._said[ref]
-            if ref in names:
-                self._look_at(ref)
-                if self._said.get(ref, ("", ""))[0] == said:
-                    return ref.removeprefix(layout.CANDIDATES)
         return None
 
-    def _look_at(self, ref: str) -> None:
-        tip = refs.read(self.place.git_dir, ref)
-        if tip is None:
+    def _look_at_new(self) -> None:
+        mark = refs.mark(self.place.git_dir, layout.CANDIDATES)
+        if mark == self._mark:
             return
+        self._mark = mark
+        for ref in refs.names(self.place.git_dir, layout.CANDIDATES) - self._said.keys():
+            tip = refs.read(self.place.git_dir, ref)
+            if tip is not None:
+                self._look_at(ref, tip)
+
+    def _look_at(self, ref: str, tip: str) -> None:
         ancestry = Ancestry(self.objects, self.ledger())
         own = ancestry.own_line(self.main(), tip)
         base = ancestry.base(self.main(), tip, own)
         changes = {item.key: item.theirs for item in ancestry.proposals(base, tip)}
-        self._said[ref] = (self.said_by(changes), tip)
+        self._note(ref, self.said_by(changes), tip)
+
+    def _note(self, ref: str, said: str, tip: str) -> None:
+        self._said[ref] = (said, tip)
+        self._saying.setdefault(said, set()).add(ref)
+
+    def _forget(self, ref: str) -> None:
+        said, _ = self._said.pop(ref)
+        self._saying[said].discard(ref)
 
     def said_by(self, changes: Mapping[str, Content]) -> str:
         """What a set of entries says, evidence and dates apart, as one comparable text."""
@@ -487,10 +509,6 @@ class Store:
             f"{key} {candidates.fingerprint_of(self.objects, key, content)}"
             for key, content in sorted(changes.items())
         )
-
-    def remember(self, id_: str, said: str, tip: str) -> None:
-        """Note what a candidate made here says, so that the next look need not read it."""
-        self._said[layout.candidate_ref(id_)] = (said, tip)
 
 
 def _unique(found: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

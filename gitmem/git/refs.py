@@ -50,6 +50,19 @@ def names(git_dir: Path, prefix: str) -> set[str]:
     return found
 
 
+Mark = tuple[int, tuple[int, int, int] | None]
+"""Changes whenever a ref is made or deleted; two changes within one tick of the clock look like one."""
+
+
+def mark(git_dir: Path, prefix: str) -> Mark:
+    """Whether the names below `prefix` are still the same, for the price of two looks at files."""
+    try:
+        folder = (git_dir / prefix).stat().st_mtime_ns
+    except FileNotFoundError:
+        folder = 0
+    return folder, _packed_mark(git_dir)
+
+
 def create(git_dir: Path, name: str, id_: str) -> None:
     """Make the ref `name`, which must not exist.
 
@@ -115,18 +128,24 @@ _cache: dict[str, tuple[tuple[int, int, int], dict[str, str]]] = {}
 def _packed(git_dir: Path) -> dict[str, str]:
     """The refs in `packed-refs`; parsed again only when the file is another one."""
     path = git_dir / "packed-refs"
-    try:
-        stat = path.stat()
-    except FileNotFoundError:
+    mark_ = _packed_mark(git_dir)
+    if mark_ is None:
         return {}
-    mark = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
     known = _cache.get(str(path))
-    if known is not None and known[0] == mark:
+    if known is not None and known[0] == mark_:
         return known[1]
     found: dict[str, str] = {}
     for line in path.read_text("utf-8", "replace").split("\n"):
         id_, _, name = line.partition(" ")
         if _ID.match(id_) and name:
             found[name] = id_
-    _cache[str(path)] = (mark, found)
+    _cache[str(path)] = (mark_, found)
     return found
+
+
+def _packed_mark(git_dir: Path) -> tuple[int, int, int] | None:
+    try:
+        seen = (git_dir / "packed-refs").stat()
+    except FileNotFoundError:
+        return None
+    return seen.st_ino, seen.st_mtime_ns, seen.st_size
