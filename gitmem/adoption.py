@@ -14,7 +14,7 @@ from gitmem.memory import Decision, Memory, actor_person
 from gitmem.model import entries, trailers
 from gitmem.model.approval import Judgement
 from gitmem.model.candidates import Candidate
-from gitmem.model.history import Person
+from gitmem.model.history import Content, Person
 from gitmem.store import Store
 
 
@@ -72,10 +72,7 @@ def _adopt_commit(store: Store, judgement: Judgement) -> Adopted:
     text = "\n\n".join(part for part in (message.subject, message.body) if part)
     why = f"Adopted from commit {commit.id}, which nobody reviewed:\n\n{text}"
     told = [(trailers.SOURCE, value) for value in message.all(trailers.SOURCE)]
-    contents = {
-        key: None if found is None else store.objects.data(found.id)
-        for key, (_, found) in judgement.unreviewed.items()
-    }
+    contents = {key: _data(store, key, found) for key, (_, found) in judgement.unreviewed.items()}
     id_ = _open(store, contents, why, told, commit.author)
     return Adopted(id_, tuple(map(ids.entry_id, contents)), commit.id)
 
@@ -97,10 +94,7 @@ def _adopt_candidate(store: Store, found: Candidate, by: Person) -> Adopted:
                 f"{found.id} stands on approved content alone",
                 hint=f"gitmem diff {found.id}",
             )
-        contents = {
-            item.key: None if item.content is None else store.objects.data(item.content.id)
-            for item in found.entries
-        }
+        contents = {item.key: _data(store, item.key, item.content) for item in found.entries}
         told = _told(store, found)
         id_ = _open(store, contents, found.rationale, told, _author(store, found))
         _replace(store, found, id_, by)
@@ -117,8 +111,7 @@ def _adopt_forwarded(store: Store, found: Candidate) -> Adopted:
         if judgement.kind != "direct" or not judgement.unreviewed:
             break
         for key, (_, content) in judgement.unreviewed.items():
-            data = None if content is None else store.objects.data(content.id)
-            contents.setdefault(key, data)
+            contents.setdefault(key, _data(store, key, content))
         here = judgement.parents[0]
     if not contents:
         raise NotFoundError(
@@ -132,6 +125,12 @@ def _adopt_forwarded(store: Store, found: Candidate) -> Adopted:
     id_ = _open(store, contents, why, told, store.objects.commit(found.commit).author)
     checkout.move(tierrepo.place_of(store.place), _leaving(store, found))
     return Adopted(id_, tuple(map(ids.entry_id, contents)), found.commit)
+
+
+def _data(store: Store, key: str, content: Content) -> bytes | None:
+    """The bytes of a content to adopt. Raises EntryFault where it is no ordinary file."""
+    store.entry(key, content)
+    return None if content is None else store.objects.data(content.id)
 
 
 def _replace(store: Store, found: Candidate, successor: str, by: Person) -> None:
@@ -295,10 +294,7 @@ def reopen(memory: Memory, name: str, *, by: Person, scope: str | None = None) -
     told += [*_told(store, found), (trailers.ACTOR, found.actor)]
     subject = trailers.parse(store.objects.commit(found.first).message).subject
     message = trailers.compose(subject, found.rationale, told)
-    contents = {
-        item.key: None if item.content is None else store.objects.data(item.content.id)
-        for item in found.entries
-    }
+    contents = {item.key: _data(store, item.key, item.content) for item in found.entries}
     person = by._replace(time=at, offset=clock.utc_offset(at))
     with checkout.deciding(tierrepo.place_of(store.place)):
         commit = store.write_candidate(contents, message, person)

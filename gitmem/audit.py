@@ -65,6 +65,7 @@ def _findings(store: Store) -> Iterator[Finding]:
     yield from _invalid_entries(store)
     yield from _strange_files(store)
     yield from _tags(store)
+    yield from _refs(store)
     yield from _replacements(store)
 
 
@@ -181,6 +182,27 @@ def _tags(store: Store) -> Iterator[Finding]:
                 f"the tag {name} closes no candidate",
                 f"look at it: gitmem git show {name}; to take it out: gitmem git tag -d {name}",
             )
+
+
+def _refs(store: Store) -> Iterator[Finding]:
+    """Refs that hold no commit, and candidates of which an object is missing."""
+    git_dir = store.place.git_dir
+    broken = dict.fromkeys(refs.malformed(git_dir, "refs/"), "holds no commit id")
+    for ref in refs.listed(git_dir, layout.CANDIDATES):
+        if not ids.is_candidate_id(ref.removeprefix(layout.CANDIDATES)):
+            broken[ref] = "has a name that no candidate can have"
+    for stub in store.stubs():
+        if stub.fault is not None:
+            broken[stub.ref] = f"can't be read: {stub.fault}"
+    for ref, what in sorted(broken.items()):
+        yield Finding(
+            "broken-record",
+            store.tier,
+            None,
+            None,
+            f"{ref} {what}",
+            f"fetch it again, or take it out: gitmem git update-ref -d {ref}",
+        )
 
 
 def _replacements(store: Store) -> Iterator[Finding]:

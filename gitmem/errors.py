@@ -60,6 +60,17 @@ class BadInputError(GitmemError):
     exit_code = ExitCode.USAGE
 
 
+class ObjectMissingError(BadInputError):
+    """An object that a ref or another object names, and that the repository does not have."""
+
+    def __init__(self, id_: str, what: str) -> None:
+        super().__init__(
+            "object-missing",
+            f"the object {id_} {what}",
+            hint="the repository may be shallow or damaged: try 'gitmem git fsck', or fetch again",
+        )
+
+
 class ConflictError(GitmemError):
     """Two changes that don't go together, or a state that has moved on: look again, then repeat."""
 

@@ -238,9 +238,9 @@ class Memory:
     def _drafted(self, store: Store, draft: Draft, sources: Sequence[Source]) -> Entry | None:
         """The entry that a draft asks for; None for a deletion."""
         ids.check_key(draft.key)
-        approved = store.entry(draft.key, store.approved_content(draft.key))
+        approved = _readable_entry(store, draft.key)
         if draft.delete:
-            if approved is None:
+            if store.approved_content(draft.key) is None:
                 raise NotFoundError(
                     "no-such-entry",
                     f"there is no approved entry {ids.entry_id(draft.key)} to delete",
@@ -280,7 +280,7 @@ class Memory:
         if pending is not None:
             return Outcome(pending, made=False, note="it is pending already")
         for key, entry in made.items():
-            approved = store.entry(key, store.approved_content(key))
+            approved = _readable_entry(store, key)
             if entry is None or approved is None or not candidates.says_the_same(entry, approved):
                 return None
         last = _last_change(store, next(iter(made)))
@@ -494,14 +494,20 @@ class Memory:
     def _anchors(self, store: Store) -> list[RefChange]:
         """The anchors that pending candidates lack, or that lag behind them."""
         git_dir = store.place.git_dir
-        heads = refs.listed(git_dir, layout.CANDIDATES)
         kept = refs.listed(git_dir, layout.KEPT)
-        return [
-            RefChange(layout.kept_ref(id_), tip, kept.get(layout.kept_ref(id_)))
-            for ref, tip in heads.items()
+        lacking = {
+            ref: tip
+            for ref, tip in refs.listed(git_dir, layout.CANDIDATES).items()
             if ids.is_candidate_id(id_ := ref.removeprefix(layout.CANDIDATES))
             and kept.get(layout.kept_ref(id_)) != tip
-        ]
+        }
+        there = store.objects.commits_among(set(lacking.values()))
+        names = {
+            layout.kept_ref(ref.removeprefix(layout.CANDIDATES)): tip
+            for ref, tip in lacking.items()
+            if tip in there
+        }
+        return [RefChange(name, tip, kept.get(name)) for name, tip in names.items()]
 
     def discard(
         self,
@@ -943,6 +949,14 @@ def _said(made: Mapping[str, Entry | None]) -> str:
         f"{key} {'-' if entry is None else candidates.fingerprint(entry)}"
         for key, entry in sorted(made.items())
     )
+
+
+def _readable_entry(store: Store, key: str) -> Entry | None:
+    """The approved entry, or None where there is none that can be read: then it is written anew."""
+    try:
+        return store.entry(key, store.approved_content(key))
+    except entries.EntryFault:
+        return None
 
 
 def _last_change(store: Store, key: str) -> str | None:

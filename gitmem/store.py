@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitmem import clock, ids, layout
-from gitmem.errors import BadInputError
+from gitmem.errors import BadInputError, ObjectMissingError
 from gitmem.git import refs
 from gitmem.git.objects import Objects
 from gitmem.layout import TierPlace
@@ -49,6 +49,8 @@ class Stub:
     line: Applied
     remote: str | None = None
     decided: str | None = None
+    fault: str | None = None
+    """Why nothing of it can be read: an object is missing."""
 
 
 class Store:
@@ -166,7 +168,9 @@ class Store:
         git_dir = self.place.git_dir
         heads = refs.listed(git_dir, layout.CANDIDATES)
         for ref, tip in heads.items():
-            yield self._stub(ref.removeprefix(layout.CANDIDATES), "pending", tip, ref)
+            id_ = ref.removeprefix(layout.CANDIDATES)
+            if ids.is_candidate_id(id_):
+                yield self._stub(id_, "pending", tip, ref)
         closed = self._still_closed()
         ended = {commit for stub in closed for commit in (*stub.line.commits, stub.decided)}
         for ref, tip in refs.listed(git_dir, "refs/remotes/").items():
@@ -218,7 +222,12 @@ class Store:
     def _reopened(self) -> set[str]:
         """What the candidates that there are name as reopened."""
         tips = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
-        lines = [self._line("", tip) for ref, tip in tips.items() if "/memory/main" not in ref]
+        stubs = [
+            self._stub("", "pending", tip, ref)
+            for ref, tip in tips.items()
+            if "/memory/main" not in ref
+        ]
+        lines = [stub.line for stub in stubs if stub.fault is None]
         applied = [line for judgement in self.ledger().line for line in judgement.applied]
         found: set[str] = set()
         for line in (*lines, *applied):
@@ -233,6 +242,12 @@ class Store:
         It is annotated, its suffix fits, and it points to an empty commit on top of
         the candidate's line.
         """
+        try:
+            return self._closing(ref, id_)
+        except ObjectMissingError:
+            return None
+
+    def _closing(self, ref: str, id_: str) -> Stub | None:
         tag = self.objects.tag(id_)
         name, _, suffix = ref.removeprefix(layout.DISCARDED).rpartition(".")
         if tag is None or not ids.is_candidate_id(name) or not tag[0].startswith(suffix):
@@ -250,7 +265,10 @@ class Store:
         return replace(self._stub(name, state, tip, ref), decided=closing.id)
 
     def _stub(self, id_: str, state: State, tip: str, ref: str) -> Stub:
-        return Stub(id_, state, tip, ref, self._line(id_, tip))
+        try:
+            return Stub(id_, state, tip, ref, self._line(id_, tip))
+        except ObjectMissingError as error:
+            return Stub(id_, state, tip, ref, Applied(id_, (tip,)), fault=error.message)
 
     def _line(self, id_: str, tip: str) -> Applied:
         """The candidate's own commits, from its first to `tip`."""
@@ -262,6 +280,14 @@ class Store:
 
     def candidate(self, stub: Stub) -> Candidate:
         """All of a candidate."""
+        if stub.fault is not None:
+            return _unreadable(self.tier, stub)
+        try:
+            return self._readable(stub)
+        except ObjectMissingError as error:
+            return _unreadable(self.tier, replace(stub, fault=error.message))
+
+    def _readable(self, stub: Stub) -> Candidate:
         base, proposed, files, broken = self._content(stub)
         commits = [self.objects.commit(id_) for id_ in stub.line.commits]
         messages = [trailers.parse(commit.message) for commit in commits]
@@ -398,7 +424,7 @@ class Store:
         """The event log of this tier."""
         tips = refs.listed(self.place.git_dir, layout.CANDIDATES, layout.KEPT, "refs/remotes/")
         if tips:
-            self.objects.prefetch(set(tips.values()), [self.main()])
+            self.objects.prefetch(self.objects.commits_among(set(tips.values())), [self.main()])
         lines = [
             Line(
                 stub.line,
@@ -418,7 +444,9 @@ class Store:
             if ref.startswith("refs/remotes/") and "/memory/candidate/" not in ref:
                 continue
             if tip not in inside and tip not in self.ledger().position:
-                yield self._stub(id_, "pending", tip, ref)
+                stub = self._stub(id_, "pending", tip, ref)
+                if stub.fault is None and ids.is_candidate_id(id_):
+                    yield stub
         yield from self.closed()
 
     # -- writing ---------------------------------------------------------------------------
@@ -483,17 +511,20 @@ class Store:
         if mark == self._mark:
             return
         self._mark = mark
-        for ref in refs.names(self.place.git_dir, layout.CANDIDATES) - self._said.keys():
-            tip = refs.read(self.place.git_dir, ref)
-            if tip is not None:
+        for ref, tip in refs.listed(self.place.git_dir, layout.CANDIDATES).items():
+            if ref not in self._said:
                 self._look_at(ref, tip)
 
     def _look_at(self, ref: str, tip: str) -> None:
         ancestry = Ancestry(self.objects, self.ledger())
-        own = ancestry.own_line(self.main(), tip)
-        base = ancestry.base(self.main(), tip, own)
-        changes = {item.key: item.theirs for item in ancestry.proposals(base, tip)}
-        self._note(ref, self.said_by(changes), tip)
+        try:
+            own = ancestry.own_line(self.main(), tip)
+            base = ancestry.base(self.main(), tip, own)
+            changes = {item.key: item.theirs for item in ancestry.proposals(base, tip)}
+            self._note(ref, self.said_by(changes), tip)
+        except ObjectMissingError:
+            # It says nothing that could be the same; `list` shows it as broken.
+            self._note(ref, "", tip)
 
     def _note(self, ref: str, said: str, tip: str) -> None:
         self._said[ref] = (said, tip)
@@ -509,6 +540,29 @@ class Store:
             f"{key} {candidates.fingerprint_of(self.objects, key, content)}"
             for key, content in sorted(changes.items())
         )
+
+
+def _unreadable(tier: str, stub: Stub) -> Candidate:
+    """What can be said of a candidate of which an object is missing."""
+    return Candidate(
+        stub.id,
+        tier,
+        stub.state,
+        stub.tip,
+        stub.line,
+        None,
+        (),
+        "",
+        (),
+        None,
+        "unknown",
+        0,
+        stub.ref,
+        remote=stub.remote,
+        broken=stub.fault,
+        decided=stub.decided,
+        inferred=True,
+    )
 
 
 def _unique(found: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 
-from gitmem.errors import BadInputError
+from gitmem.errors import ObjectMissingError
 from gitmem.git import program
 from gitmem.model.history import Blob, Change, Commit, Person
 
@@ -107,7 +107,7 @@ def parse_commit(id_: str, data: bytes) -> Commit:
     above = takewhile(lambda line: line.startswith(b"parent "), lines[1:])
     parents = [line[7:].decode("ascii", "replace") for line in above]
     if not all(map(_HEX_ID.match, (tree, *parents))):
-        raise missing(id_, "is no valid commit")
+        raise ObjectMissingError(id_, "is no valid commit")
     author, committer, encoding = (
         next((line[len(name) :] for line in lines if line.startswith(name)), b"")
         for name in (b"author ", b"committer ", b"encoding ")
@@ -220,12 +220,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             with suppress(BrokenPipeError):
                 stream.close()
     process.wait()
-
-
-def missing(id_: str, what: str) -> BadInputError:
-    """The error for an object that is not what was asked for; `what` says how."""
-    return BadInputError(
-        "object-missing",
-        f"the object {id_} {what}",
-        hint="the repository may be shallow or damaged: try 'gitmem git fsck', or fetch again",
-    )

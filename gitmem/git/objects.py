@@ -19,8 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.errors import ObjectMissingError
 from gitmem.git import bulk
-from gitmem.git.bulk import Batch, missing, parse_commit
+from gitmem.git.bulk import Batch, parse_commit
 from gitmem.model.entries import key_of_path, path_of
 from gitmem.model.history import EMPTY_TREE, REGULAR, Blob, Change, Commit, Content, Person
 
@@ -101,6 +102,15 @@ class Objects:
 
         return pygit2.Oid(hex=id_) in self._opened[1]
 
+    def commits_among(self, ids: Iterable[str]) -> set[str]:
+        """Those of `ids` that are commits here: a ref may name anything."""
+        wanted = [id_ for id_ in ids if id_ not in self._commits]
+        found = self._batched().read_all(wanted)
+        there = zip(wanted, found, strict=True)
+        return {id_ for id_, item in there if item is not None and item[0] == b"commit"} | {
+            id_ for id_ in ids if id_ in self._commits
+        }
+
     def _batched(self) -> Batch:
         if self._batch is None:
             self._batch = Batch(self._git_dir)
@@ -126,7 +136,7 @@ class Objects:
         if known is None:
             kind, data = self._read(id_)
             if kind != _COMMIT:
-                raise missing(id_, "is no commit")
+                raise ObjectMissingError(id_, "is no commit")
             known = self._commits[id_] = parse_commit(id_, data)
         return known
 
@@ -218,7 +228,7 @@ class Objects:
             return {}
         kind, data = self._read(tree)
         if kind != _TREE:
-            raise missing(tree, "is no tree")
+            raise ObjectMissingError(tree, "is no tree")
         items = {name: (mode, id_) for mode, name, id_ in _TREE_ITEM.findall(data)}
         if len(self._folders) > _KEPT_FOLDERS:
             self._folders.clear()
@@ -233,7 +243,7 @@ class Objects:
             return self._loaded[blob]
         kind, data = self._read(blob)
         if kind != _BLOB:
-            raise missing(blob, "is no blob")
+            raise ObjectMissingError(blob, "is no blob")
         return data
 
     def keep(self, data: bytes) -> Blob:
@@ -301,12 +311,12 @@ class Objects:
             self._reads += 1
             found = self._batched().read(id_)
             if found is None:
-                raise missing(id_, "is missing")
+                raise ObjectMissingError(id_, "is missing")
             return _KINDS[found[0]], found[1]
         try:
             return self._open()[1].read(id_)
         except (KeyError, ValueError):
-            raise missing(id_, "is missing") from None
+            raise ObjectMissingError(id_, "is missing") from None
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -354,7 +364,7 @@ class Objects:
         if content.id in self._kept:
             return self.write_blob(self._kept[content.id]).id
         if content.mode != _SUBMODULE and not self.exists(content.id):
-            raise missing(content.id, "is missing")
+            raise ObjectMissingError(content.id, "is missing")
         return content.id
 
     def write_commit(

@@ -32,22 +32,29 @@ def read(git_dir: Path, name: str) -> str | None:
 
 
 def listed(git_dir: Path, *prefixes: str) -> dict[str, str]:
-    """All refs whose full names begin with one of `prefixes`, sorted by name."""
+    """All refs whose full names begin with one of `prefixes`, sorted by name.
+
+    What is symbolic or holds no id is passed over: one bad file must not hide all others.
+    """
     found = {name: id_ for name, id_ in _packed(git_dir).items() if name.startswith(prefixes)}
     for prefix in prefixes:
         for name in _loose(git_dir, prefix):
             with suppress(FileNotFoundError):
                 text = (git_dir / name).read_text("utf-8", "replace").strip()
-                found[name] = _checked(name, text)
+                if _ID.match(text):
+                    found[name] = text
     return dict(sorted(found.items()))
 
 
-def names(git_dir: Path, prefix: str) -> set[str]:
-    """The names alone of the refs below `prefix`, which ends in `/`: one folder, not deeper."""
-    found = {name for name in _packed(git_dir) if name.startswith(prefix)}
-    with suppress(FileNotFoundError), os.scandir(git_dir / prefix) as items:
-        found.update(prefix + item.name for item in items if not item.name.endswith(".lock"))
-    return found
+def malformed(git_dir: Path, *prefixes: str) -> list[str]:
+    """The refs with these prefixes that `listed` passes over: symbolic ones, and such without an id."""
+    found = []
+    for prefix in prefixes:
+        for name in _loose(git_dir, prefix):
+            with suppress(FileNotFoundError):
+                if not _ID.match((git_dir / name).read_text("utf-8", "replace").strip()):
+                    found.append(name)
+    return sorted(found)
 
 
 Mark = tuple[int, tuple[int, int, int] | None]

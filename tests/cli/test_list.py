@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,23 @@ def test_a_link_is_not_followed(cli: Any, tmp_path: Path) -> None:
 def test_agents_may_look(cli: Any) -> None:
     """Reading is for everybody."""
     assert cli.done("list") == ""
+
+
+def test_one_bad_ref_hides_nothing(cli: Any, project: Path) -> None:
+    """A ref without an id or to nothing is shown as broken; all else works as before."""
+    good = cli.propose("pref_indent", "Use 4 spaces.")
+    refs = project / ".git" / "gitmem" / "memory.git" / "refs" / "heads" / "memory" / "candidate"
+    (refs / "garbage").write_text("garbage\n", encoding="utf-8")
+    (refs / "missing").write_text("1" * 40 + "\n", encoding="utf-8")
+
+    listed = {item["id"]: item["broken"] for item in cli.json("list")}
+    findings = [item["message"] for item in json.loads(cli("verify", "--json").stdout)["findings"]]
+    cli.propose("pref_tone", "Be brief.")
+    cli.done("apply", "--yes", good)
+
+    assert listed == {good: None, "missing": f"the object {'1' * 40} is missing"}
+    assert findings == [
+        "refs/heads/memory/candidate/garbage holds no commit id",
+        f"refs/heads/memory/candidate/missing can't be read: the object {'1' * 40} is missing",
+    ]
+    assert "candidate.applied" in cli.done("log")
