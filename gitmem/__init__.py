@@ -28,12 +28,13 @@ if TYPE_CHECKING:
         NotFoundError,
         RefusedError,
     )
-    from gitmem.memory import Decision, Draft, Memory, Outcome, Story
+    from gitmem.memory import Decision, Draft, Memory, Outcome
     from gitmem.model.candidates import Candidate
     from gitmem.model.context import Context, Options
     from gitmem.model.entries import Entry, Source
     from gitmem.model.events import Event
     from gitmem.model.history import Person
+    from gitmem.stories import Story
     from gitmem.views import Given
 
 __version__ = "0.1.0"
@@ -81,7 +82,7 @@ _HOMES = {
     "Person": "model.history",
     "RefusedError": "errors",
     "Source": "model.entries",
-    "Story": "memory",
+    "Story": "stories",
 }
 
 

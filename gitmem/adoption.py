@@ -10,8 +10,8 @@ from gitmem.errors import ConflictError, NotFoundError
 from gitmem.git import checkout, refs, tierrepo
 from gitmem.git.folder import Folder
 from gitmem.git.transaction import RefChange
-from gitmem.memory import Decision, Memory, actor_person
-from gitmem.model import entries, trailers
+from gitmem.memory import Decision, Memory, actor_person, now_as
+from gitmem.model import entries, messages, trailers
 from gitmem.model.approval import Judgement
 from gitmem.model.candidates import Candidate
 from gitmem.model.history import Content, Person
@@ -123,7 +123,7 @@ def _adopt_forwarded(store: Store, found: Candidate) -> Adopted:
     told = [(trailers.SOURCE, value) for value in message.all(trailers.SOURCE)]
     why = message.body or message.subject
     id_ = _open(store, contents, why, told, store.objects.commit(found.commit).author)
-    checkout.move(tierrepo.place_of(store.place), _leaving(store, found))
+    checkout.move(tierrepo.place_of(store.place), store.leaving(found.id))
     return Adopted(id_, tuple(map(ids.entry_id, contents)), found.commit)
 
 
@@ -135,26 +135,10 @@ def _data(store: Store, key: str, content: Content) -> bytes | None:
 
 def _replace(store: Store, found: Candidate, successor: str, by: Person) -> None:
     """Close a candidate as superseded by another."""
-    told = [
-        (trailers.EVENT, "candidate.superseded"),
-        (trailers.CANDIDATE, found.id),
-        (trailers.SUPERSEDED_BY, successor),
-    ]
-    message = trailers.compose(f"memory: supersede {found.id}", "", told)
-    at = clock.now()
-    person = by._replace(time=at, offset=clock.utc_offset(at))
-    tree = store.objects.commit(found.commit).tree
-    closing = store.objects.write_commit(tree, [found.commit], message, person)
-    ref = layout.discarded_ref(found.id, closing)
-    tag = store.objects.write_tag(ref.removeprefix("refs/tags/"), closing, person, message)
-    changes = [RefChange(ref, tag, None), *_leaving(store, found)]
+    told = [(trailers.SUPERSEDED_BY, successor)]
+    message = messages.closing("supersede", found.id, "", told)
+    _, changes = store.write_closing(found, message, now_as(by))
     checkout.move(tierrepo.place_of(store.place), changes)
-
-
-def _leaving(store: Store, found: Candidate) -> list[RefChange]:
-    names = (layout.candidate_ref(found.id), layout.kept_ref(found.id))
-    present = ((name, refs.read(store.place.git_dir, name)) for name in names)
-    return [RefChange(name, None, tip) for name, tip in present if tip is not None]
 
 
 def _told(store: Store, found: Candidate) -> list[tuple[str, str]]:
@@ -181,15 +165,8 @@ def _open(
     """Make a candidate of whole files. Raises EntryFault where one does not parse."""
     at = clock.now()
     id_ = store.new_id(at)
-    message = trailers.compose(
-        f"memory: propose {next(iter(contents))}",
-        rationale,
-        [
-            (trailers.EVENT, "candidate.created"),
-            (trailers.CANDIDATE, id_),
-            *told,
-            (trailers.ACTOR, author.name or "unknown"),
-        ],
+    message = messages.proposal(
+        id_, list(contents), rationale, told, actor=author.name or "unknown"
     )
     files = {key: _as_of(store, key, data, id_) for key, data in contents.items()}
     store.open_candidate(id_, store.write_candidate(files, message, _at(author, at)))
@@ -288,14 +265,14 @@ def reopen(memory: Memory, name: str, *, by: Person, scope: str | None = None) -
             hint=f"gitmem show {found.id}",
         )
     store = memory.store(found.tier)
-    at = clock.now()
-    told = [(trailers.EVENT, "candidate.reopened"), (trailers.CANDIDATE, found.id)]
-    told += [(trailers.REOPENS, _closing(store, found))] if found.decided is not None else []
-    told += [*_told(store, found), (trailers.ACTOR, found.actor)]
-    subject = trailers.parse(store.objects.commit(found.first).message).subject
-    message = trailers.compose(subject, found.rationale, told)
+    told = [(trailers.REOPENS, _closing(store, found))] if found.decided is not None else []
+    told += _told(store, found)
+    keys = [item.key for item in found.entries]
+    message = messages.proposal(
+        found.id, keys, found.rationale, told, actor=found.actor, reopened=True
+    )
     contents = {item.key: _data(store, item.key, item.content) for item in found.entries}
-    person = by._replace(time=at, offset=clock.utc_offset(at))
+    person = now_as(by)
     with checkout.deciding(tierrepo.place_of(store.place)):
         commit = store.write_candidate(contents, message, person)
         git_dir = store.place.git_dir

@@ -6,19 +6,18 @@ environment: whoever decides is an explicit argument.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gitmem import clock, dropbox, ids, layout, views
+from gitmem import clock, dropbox, ids, layout, stories, views
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
 from gitmem.git.transaction import RefChange
-from gitmem.model import candidates, context, entries, merge, patches, trailers
+from gitmem.model import candidates, context, entries, merge, messages, patches, trailers
 from gitmem.model.approval import Judgement, merge_contents
 from gitmem.model.candidates import Candidate
 from gitmem.model.entries import Entry, Source
@@ -78,28 +77,6 @@ class Unsettled:
     approved: str | None
     proposed: str | None
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """Where an entry's present content comes from, newest first."""
-
-    id: str
-    tier: str
-    entry: Entry | None
-    text: str | None
-    chapters: tuple[Chapter, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """One approved change of an entry: who proposed it on which evidence, and who approved it."""
-
-    event: Event
-    decided: Event
-    proposed: Event | None
-    before: str | None
-    after: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +200,8 @@ class Memory:
             return existing
         at = clock.now()
         id_ = store.new_id(at)
-        message = _proposal_message(id_, list(made), grounds)
+        told = messages.grounds(grounds.sources, grounds.priority)
+        message = messages.proposal(id_, list(made), grounds.rationale, told, actor=grounds.actor)
         contents = {
             key: None if entry is None else entries.serialize(_applied_from(entry, id_))
             for key, entry in made.items()
@@ -446,9 +424,13 @@ class Memory:
             main = store.main()
             tree = self._merged_tree(store, found)
             commit = store.objects.write_commit(
-                tree, [main, found.commit], _apply_message(found), by, _now_as(by)
+                tree,
+                [main, found.commit],
+                messages.apply(found.id, found.digest, remote=found.remote),
+                by,
+                now_as(by),
             )
-            left = self._move(store, commit, main, self._closing_refs(store, found))
+            left = self._move(store, commit, main, store.leaving(found.id))
         touched = tuple(entry.id for entry in found.entries)
         return Decision(commit, found.id, touched, tuple(left), tuple(claimed))
 
@@ -470,15 +452,6 @@ class Memory:
                 )
             files[path] = content
         return store.objects.write_tree(tree, files)
-
-    def _closing_refs(self, store: Store, found: Candidate) -> list[RefChange]:
-        """The refs of a candidate that go when it is decided."""
-        changes: list[RefChange] = []
-        for ref in (layout.candidate_ref(found.id), layout.kept_ref(found.id)):
-            tip = refs.read(store.place.git_dir, ref)
-            if tip is not None:
-                changes.append(RefChange(ref, None, tip))
-        return changes
 
     def _move(
         self, store: Store, commit: str, main: str, others: Iterable[RefChange] = ()
@@ -526,30 +499,11 @@ class Memory:
             found = self.candidate(name, scope=store.tier)
             _check_open(found)
             _check_expected(found, expect)
-            commit = self._close(store, found, by, "candidate.discarded", reason, never=never)
+            told = [(trailers.NEVER, "true")] if never else []
+            message = messages.closing("discard", found.id, reason, told)
+            commit, changes = store.write_closing(found, message, now_as(by))
+            checkout.move(tierrepo.place_of(store.place), changes)
         return Decision(commit, found.id, (), (), tuple(claimed))
-
-    def _close(
-        self,
-        store: Store,
-        found: Candidate,
-        by: Person,
-        event: str,
-        reason: str,
-        *,
-        never: bool = False,
-    ) -> str:
-        told = [(trailers.EVENT, event), (trailers.CANDIDATE, found.id)]
-        told += [(trailers.NEVER, "true")] if never else []
-        verb = event.partition(".")[2].removesuffix("ed")
-        message = trailers.compose(f"memory: {verb} {found.id}", reason, told)
-        tree = store.objects.commit(found.commit).tree
-        closing = store.objects.write_commit(tree, [found.commit], message, by, _now_as(by))
-        ref = layout.discarded_ref(found.id, closing)
-        tag = store.objects.write_tag(ref.removeprefix("refs/tags/"), closing, _now_as(by), message)
-        changes = [RefChange(ref, tag, None), *self._closing_refs(store, found)]
-        checkout.move(tierrepo.place_of(store.place), changes)
-        return closing
 
     def revert(
         self, name: str, *, by: Person, reason: str = "", scope: str | None = None
@@ -570,8 +524,9 @@ class Memory:
                     f"memory/main has nothing of {judgement.commit[:12]} any more",
                     hint="gitmem log shows what came after it",
                 )
-            message = _revert_message(store, judgement, reason)
-            commit = store.objects.write_commit(tree, [main], message, by, _now_as(by))
+            undone = store.objects.commit(judgement.commit)
+            message = messages.revert(undone.message, undone.id, undone.parents, reason)
+            commit = store.objects.write_commit(tree, [main], message, by, now_as(by))
             left = self._move(store, commit, main)
         touched = tuple(
             ids.entry_id(key) for path in contents if (key := entries.key_of_path(path))
@@ -667,8 +622,8 @@ class Memory:
         )
         if tree == store.objects.commit(found.commit).tree:
             return found.commit
-        message = _edit_message(found, note, actor)
-        commit = store.objects.write_commit(tree, [found.commit], message, by, _now_as(by))
+        message = messages.edit(found.id, note, actor)
+        commit = store.objects.write_commit(tree, [found.commit], message, by, now_as(by))
         return self._advance(store, found, commit)
 
     def _edited(
@@ -747,8 +702,8 @@ class Memory:
         }
         files |= store.written(edited)
         tree = store.objects.write_tree(store.objects.commit(onto).tree, {**found.files, **files})
-        message = _onto_main_message(found, actor)
-        commit = store.objects.write_commit(tree, [found.commit, onto], message, by, _now_as(by))
+        message = messages.onto_main(found.id, actor)
+        commit = store.objects.write_commit(tree, [found.commit, onto], message, by, now_as(by))
         return self._advance(store, found, commit)
 
     def add(
@@ -829,11 +784,11 @@ class Memory:
                 if _wanted(event, entry, candidate, kind, since):
                     yield store, event
 
-    def why(self, name: str, *, scope: str | None = None) -> Story:
+    def why(self, name: str, *, scope: str | None = None) -> stories.Story:
         """Where an entry comes from: proposals, evidence, approvals, and what each replaced."""
         key = ids.key_of(name)
         for store in self.stores(scope):
-            story = _story(store, key)
+            story = stories.story(store, key)
             if story.chapters or story.entry is not None:
                 return story
         raise NotFoundError(
@@ -882,7 +837,7 @@ def _check_proposal(made: Mapping[str, Any], grounds: _Grounds) -> None:
         )
     _check_text(grounds.rationale, "rationale")
     for source in grounds.sources:
-        _check_text(_one_line(source), "evidence")
+        _check_text(messages.one_line(source), "evidence")
     if grounds.priority not in candidates.PRIORITIES:
         raise BadInputError(
             "priority-unknown",
@@ -912,37 +867,6 @@ def check_actor(actor: str) -> str:
     )
 
 
-def _proposal_message(id_: str, keys: Sequence[str], grounds: _Grounds) -> str:
-    told = [
-        (trailers.EVENT, "candidate.created"),
-        (trailers.CANDIDATE, id_),
-        (trailers.PRIORITY, grounds.priority),
-        *((trailers.SOURCE, _one_line(source)) for source in grounds.sources),
-        (trailers.ACTOR, grounds.actor),
-    ]
-    more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
-    return trailers.compose(f"memory: propose {keys[0]}{more}", grounds.rationale.strip(), told)
-
-
-def _edit_message(found: Candidate, note: str, actor: str) -> str:
-    told = [
-        (trailers.EVENT, "candidate.edited"),
-        (trailers.CANDIDATE, found.id),
-        (trailers.ACTOR, actor),
-    ]
-    return trailers.compose(f"memory: edit {found.id}", note, told)
-
-
-def _onto_main_message(found: Candidate, actor: str) -> str:
-    told = [(trailers.EVENT, "candidate.edited"), (trailers.ACTOR, actor)]
-    subject = f"Merge branch 'memory/main' into memory/candidate/{found.id}"
-    return trailers.compose(subject, "", told)
-
-
-def _one_line(source: Source) -> str:
-    return json.dumps(source.to_json(), ensure_ascii=False, separators=(", ", ": "))
-
-
 def _said(made: Mapping[str, Entry | None]) -> str:
     """As `Store.said_by`, of entries that are not written yet."""
     return "\n".join(
@@ -970,7 +894,8 @@ def _last_change(store: Store, key: str) -> str | None:
 # -- decisions ---------------------------------------------------------------------------------
 
 
-def _now_as(by: Person) -> Person:
+def now_as(by: Person) -> Person:
+    """The same person at this moment, as the author of a commit made now."""
     at = clock.now()
     return by._replace(time=at, offset=clock.utc_offset(at))
 
@@ -1043,31 +968,6 @@ def _check_folder(place: layout.TierPlace) -> None:
         )
 
 
-def _apply_message(found: Candidate) -> str:
-    told = [
-        (trailers.EVENT, "candidate.applied"),
-        (trailers.CANDIDATE, found.id),
-        (trailers.DIGEST, found.digest),
-    ]
-    named = f"branch 'memory/candidate/{found.id}'"
-    if found.remote is not None:
-        named = f"remote-tracking branch '{found.remote}/memory/candidate/{found.id}'"
-    return trailers.compose(f"Merge {named} into memory/main", "", told)
-
-
-def _revert_message(store: Store, judgement: Judgement, reason: str) -> str:
-    subject = trailers.parse(store.objects.commit(judgement.commit).message).subject
-    named = f"This reverts commit {judgement.commit}."
-    if len(judgement.parents) > 1:
-        named = (
-            f"This reverts commit {judgement.commit}, reversing\n"
-            f"changes made to {judgement.parents[0]}."
-        )
-    body = f"{reason.strip()}\n\n{named}" if reason.strip() else named
-    told = [(trailers.EVENT, "memory.reverted"), (trailers.REVERTS, judgement.commit)]
-    return trailers.compose(f'Revert "{subject}"', body, told)
-
-
 def _is_part(name: str, commit: str) -> bool:
     """Whether `name` is `commit` or a beginning of it, as git abbreviates."""
     return len(name) >= 4 and commit.startswith(name.lower())
@@ -1109,41 +1009,6 @@ def _wanted(
     return event.key == key or (event.changes is not None and key in event.changes)
 
 
-def _story(store: Store, key: str) -> Story:
-    content = store.approved_content(key)
-    try:
-        entry = store.entry(key, content)
-    except entries.EntryFault:
-        entry = None
-    proposed: dict[str, Event] = {}
-    decided: dict[str, Event] = {}
-    chapters: list[Chapter] = []
-    for event in store.events():
-        if event.candidate is not None and event.kind in (
-            "candidate.created",
-            "candidate.reopened",
-        ):
-            proposed[event.candidate] = event
-        elif event.kind in ("candidate.applied", "memory.reverted", "memory.synced"):
-            decided[event.commit] = event
-        elif event.key == key and event.change is not None:
-            if event.kind == "memory.unreviewed":
-                continue
-            before, after = event.change
-            chapters.append(
-                Chapter(
-                    event,
-                    decided.get(event.commit, event),
-                    proposed.get(event.candidate or ""),
-                    store.text(before),
-                    store.text(after),
-                )
-            )
-    return Story(
-        ids.entry_id(key), store.tier, entry, store.text(content), tuple(reversed(chapters))
-    )
-
-
 def _no_tier(scope: str, *, in_project: bool) -> BadInputError:
     if scope == "project" and not in_project:
         return BadInputError(
@@ -1159,12 +1024,10 @@ def _no_tier(scope: str, *, in_project: bool) -> BadInputError:
 
 
 __all__ = [
-    "Chapter",
     "Decision",
     "Draft",
     "Memory",
     "Outcome",
-    "Story",
     "Unsettled",
     "actor_person",
     "open_memory",

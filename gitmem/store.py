@@ -14,6 +14,7 @@ from gitmem import clock, ids, layout
 from gitmem.errors import BadInputError, ObjectMissingError
 from gitmem.git import refs
 from gitmem.git.objects import Objects
+from gitmem.git.transaction import RefChange
 from gitmem.layout import TierPlace
 from gitmem.model import candidates, entries, merge, trailers
 from gitmem.model.approval import (
@@ -483,6 +484,26 @@ class Store:
             self._note(layout.candidate_ref(id_), said, commit)
             if unchanged:
                 self._mark = refs.mark(git_dir, layout.CANDIDATES)
+
+    def write_closing(
+        self, found: Candidate, message: str, person: Person
+    ) -> tuple[str, list[RefChange]]:
+        """Write the empty commit and the tag that end a candidate.
+
+        Gives the commit, and the refs that have to move together: the tag comes, the branch
+        and the anchor go.
+        """
+        tree = self.objects.commit(found.commit).tree
+        closing = self.objects.write_commit(tree, [found.commit], message, person)
+        ref = layout.discarded_ref(found.id, closing)
+        tag = self.objects.write_tag(ref.removeprefix("refs/tags/"), closing, person, message)
+        return closing, [RefChange(ref, tag, None), *self.leaving(found.id)]
+
+    def leaving(self, id_: str) -> list[RefChange]:
+        """The refs of a candidate that go when it is decided."""
+        names = (layout.candidate_ref(id_), layout.kept_ref(id_))
+        tips = ((name, refs.read(self.place.git_dir, name)) for name in names)
+        return [RefChange(name, None, tip) for name, tip in tips if tip is not None]
 
     def new_id(self, at: int) -> str:
         """A candidate id that no ref here has."""

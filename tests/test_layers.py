@@ -45,6 +45,7 @@ LAYERS = {
     "gitmem.index": Layer.STORAGE,
     "gitmem.witness": Layer.STORAGE,
     "gitmem.views": Layer.USE_CASES,
+    "gitmem.stories": Layer.USE_CASES,
     "gitmem.memory": Layer.USE_CASES,
     "gitmem.tiersetup": Layer.USE_CASES,
     "gitmem.adoption": Layer.USE_CASES,

@@ -15,9 +15,9 @@ from gitmem import clock, ids
 from gitmem.audit import Finding, Report
 from gitmem.differences import unified
 from gitmem.dropbox import Dropped
-from gitmem.memory import Chapter, Story
 from gitmem.model.candidates import Candidate
 from gitmem.model.events import Event
+from gitmem.stories import Chapter, Story
 from gitmem.visible import visible
 
 _WIDTH = 10

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gitmem import clock, ids
-from gitmem.errors import BadInputError
 from gitmem.model.approval import Applied
 from gitmem.model.entries import Entry, EntryFault, parse, substance
 from gitmem.model.history import Content, History
@@ -166,21 +165,3 @@ def fingerprint(entry: Entry) -> str:
 def says_the_same(one: Entry, other: Entry) -> bool:
     """Whether two entries differ in their evidence and dates at most."""
     return substance(one) == substance(other)
-
-
-def pick(name: str, found: Sequence[Candidate]) -> Candidate | None:
-    """The one candidate that `name`, an id or an unambiguous part of one, means; None for none.
-
-    Raises BadInputError `ambiguous-id` where it could be several.
-    """
-    exact = [candidate for candidate in found if candidate.id == name]
-    near = exact or [candidate for candidate in found if name in candidate.id]
-    names = sorted({(candidate.tier, candidate.id) for candidate in near})
-    if len(names) > 1:
-        raise BadInputError(
-            "ambiguous-id",
-            f"'{name}' could be {len(names)} candidates",
-            context=", ".join(id_ for _, id_ in names[:8]),
-            hint="name more of the id",
-        )
-    return near[0] if near else None

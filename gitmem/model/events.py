@@ -12,7 +12,7 @@ import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from gitmem import clock, ids
 from gitmem.model import trailers
@@ -32,19 +32,7 @@ Kind = Literal[
     "memory.synced",
     "memory.unreviewed",
 ]
-KINDS: tuple[Kind, ...] = (
-    "candidate.created",
-    "candidate.edited",
-    "candidate.applied",
-    "candidate.discarded",
-    "candidate.superseded",
-    "candidate.reopened",
-    "memory.updated",
-    "memory.deleted",
-    "memory.reverted",
-    "memory.synced",
-    "memory.unreviewed",
-)
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,101 @@
+"""The messages of the commits that gitmem writes: subject, body, trailers.
+
+A subject is what git itself would write for the same move, where there is one, so
+that a history reads alike whatever made it. `docs/git-format.md` lists the trailers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from gitmem.model import trailers
+from gitmem.model.entries import Source
+
+Told = Iterable[tuple[str, str]]
+
+
+def proposal(
+    id_: str,
+    keys: Sequence[str],
+    rationale: str,
+    told: Told,
+    *,
+    actor: str,
+    reopened: bool = False,
+) -> str:
+    """The first commit of a candidate; `told` are its other trailers."""
+    event = "candidate.reopened" if reopened else "candidate.created"
+    more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+    return trailers.compose(
+        f"memory: propose {keys[0]}{more}",
+        rationale.strip(),
+        [
+            (trailers.EVENT, event),
+            (trailers.CANDIDATE, id_),
+            *told,
+            (trailers.ACTOR, actor),
+        ],
+    )
+
+
+def grounds(sources: Iterable[Source], priority: str) -> list[tuple[str, str]]:
+    """The trailers for a proposal's priority and evidence."""
+    return [
+        (trailers.PRIORITY, priority),
+        *((trailers.SOURCE, one_line(source)) for source in sources),
+    ]
+
+
+def one_line(source: Source) -> str:
+    """A source as the value of a `Memory-Source` trailer."""
+    return json.dumps(source.to_json(), ensure_ascii=False, separators=(", ", ": "))
+
+
+def edit(id_: str, note: str, actor: str) -> str:
+    """A further commit of a candidate."""
+    told = [
+        (trailers.EVENT, "candidate.edited"),
+        (trailers.CANDIDATE, id_),
+        (trailers.ACTOR, actor),
+    ]
+    return trailers.compose(f"memory: edit {id_}", note, told)
+
+
+def onto_main(id_: str, actor: str) -> str:
+    """The merge of `memory/main` into a candidate. It names none: that would make it an apply."""
+    told = [(trailers.EVENT, "candidate.edited"), (trailers.ACTOR, actor)]
+    return trailers.compose(f"Merge branch 'memory/main' into memory/candidate/{id_}", "", told)
+
+
+def apply(id_: str, digest: str, *, remote: str | None) -> str:
+    """The merge of a candidate into `memory/main`; `remote` has its branch, if none here has."""
+    told = [
+        (trailers.EVENT, "candidate.applied"),
+        (trailers.CANDIDATE, id_),
+        (trailers.DIGEST, digest),
+    ]
+    named = f"branch 'memory/candidate/{id_}'"
+    if remote is not None:
+        named = f"remote-tracking branch '{remote}/memory/candidate/{id_}'"
+    return trailers.compose(f"Merge {named} into memory/main", "", told)
+
+
+def revert(message: str, commit: str, parents: Sequence[str], reason: str) -> str:
+    """The revert of `commit`, whose own message and parents these are."""
+    named = f"This reverts commit {commit}."
+    if len(parents) > 1:
+        named = f"This reverts commit {commit}, reversing\nchanges made to {parents[0]}."
+    body = f"{reason.strip()}\n\n{named}" if reason.strip() else named
+    told = [(trailers.EVENT, "memory.reverted"), (trailers.REVERTS, commit)]
+    return trailers.compose(f'Revert "{trailers.parse(message).subject}"', body, told)
+
+
+def closing(verb: str, id_: str, reason: str, told: Told = ()) -> str:
+    """The empty commit, and the tag, that end a candidate; `verb` is `discard` or `supersede`."""
+    event = "candidate.discarded" if verb == "discard" else "candidate.superseded"
+    return trailers.compose(
+        f"memory: {verb} {id_}",
+        reason,
+        [(trailers.EVENT, event), (trailers.CANDIDATE, id_), *told],
+    )
