@@ -586,12 +586,14 @@ def test_a_merge_that_takes_the_candidates_whole_tree(repo: Builder) -> None:
 
 def test_a_stacked_candidate_over_unreviewed_text(repo: Builder) -> None:
     """What lay unreviewed below the first candidate stays so below the second."""
-    direct = repo.commit([repo.root], {"a": "slipped in"})
+    base = repo.approve(repo.root, {"a": THREE}, "cand_0")
+    direct = repo.commit([base], {"a": THREE + "\n\nslipped in"})
     below = repo.propose(direct, {"b": "B"}, "cand_1")
-    above = repo.propose(below, {"a": "slipped in, and more"}, "cand_2")
-    tip = repo.apply(repo.apply(direct, below, "cand_1"), above, "cand_2")
+    changed = THREE.replace("one", "ONE")
+    above = repo.propose(below, {"a": changed + "\n\nslipped in"}, "cand_2")
+    tip = repo.apply(repo.apply(direct, below, "cand_1"), above, "cand_2", {"a": changed})
 
-    assert repo.approved(tip) == {"b": "B"}
+    assert repo.approved(tip) == {"a": THREE, "b": "B"}
     assert repo.unreviewed(tip) == {"a"}
 
 

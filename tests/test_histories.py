@@ -1,0 +1,326 @@
+"""Laws of approval and of the log, over random histories of several clones with honest moves and attacks."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from build import Builder
+
+from gitmem.git.objects import Objects
+from gitmem.model import merge
+from gitmem.model.approval import Ancestry, Ledger, candidates_in, judge, merge_contents
+from gitmem.model.events import Line, derive
+from gitmem.model.history import Content
+
+EVIL = "nobody approved this"
+KEYS = ("a", "b", "c")
+CLONES = 3
+
+
+@contextmanager
+def builder() -> Iterator[Builder]:
+    """A builder on a repository of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Builder.at(Path(folder))
+
+
+class World:
+    """Clones that share objects: each has its `memory/main`, and all see each other's candidates."""
+
+    def __init__(self, repo: Builder) -> None:
+        self.repo = repo
+        self.mains = [repo.root] * CLONES
+        self.candidates: list[tuple[str, str]] = []
+        self.count = 0
+        self.attacked = False
+
+    def ledger(self, clone: int) -> Ledger:
+        """The judgements on a clone's main."""
+        return judge(self.repo.objects, self.mains[clone])
+
+    # -- honest moves ----------------------------------------------------------------------
+
+    def propose(self, clone: int, key: int, part: int) -> None:
+        """An agent changes one paragraph of an entry's approved text, or makes the entry."""
+        self.count += 1
+        name = KEYS[key]
+        ledger = self.ledger(clone)
+        content = ledger.view.content(self.repo.objects, name)
+        body = "one\n\ntwo\n\nthree"
+        if content is not None:
+            body = self.repo.body(self.repo.objects, name, content)
+        paragraphs = body.split("\n\n")
+        paragraphs[part % len(paragraphs)] = f"text {self.count}"
+        here = ledger.line[-1]
+        while name in here.view.held and here.parents:
+            here = ledger.of(here.parents[0])
+        id_ = f"cand_{self.count}"
+        tip = self.repo.propose(here.commit, {name: "\n\n".join(paragraphs)}, id_)
+        self.candidates.append((id_, tip))
+
+    def delete(self, clone: int, key: int) -> None:
+        """An agent proposes that an entry goes."""
+        if self.ledger(clone).view.content(self.repo.objects, KEYS[key]) is not None:
+            self.count += 1
+            id_ = f"cand_{self.count}"
+            main = self.mains[clone]
+            self.candidates.append((id_, self.repo.propose(main, {KEYS[key]: None}, id_)))
+
+    def apply(self, clone: int, which: int) -> None:
+        """A person applies a candidate as gitmem does: by the rule, a conflict settled by hand."""
+        if not self.candidates:
+            return
+        id_, tip = self.candidates[which % len(self.candidates)]
+        main, objects = self.mains[clone], self.repo.objects
+        if objects.is_ancestor(tip, main):
+            return
+        ledger = self.ledger(clone)
+        ancestry = Ancestry(objects, ledger)
+        base = ancestry.base(main, tip, ancestry.own_line(main, tip))
+        proposals = list(ancestry.proposals(base, tip))
+        if not all(proposal.grounded for proposal in proposals):
+            return
+        # Whatever the candidate stands on is in the diff that a person reads before.
+        if any(self.is_evil(proposal.theirs) for proposal in proposals):
+            return
+        files: dict[str, Content] = {}
+        for item in proposals:
+            approved = ledger.view.content(objects, item.key)
+            merged = merge_contents(objects, item.key, item.base, approved, item.theirs)
+            if isinstance(merged, merge.Conflict):
+                if item.key in ledger.view.held:
+                    return
+                merged = item.theirs
+            files[f"{item.key}.md"] = self.stored(merged)
+        message = f"Merge branch 'memory/candidate/{id_}' into memory/main\n"
+        self.mains[clone] = self.repo.commit([main, tip], {}, message, files=files)
+
+    def is_evil(self, content: Content) -> bool:
+        """Whether a person who reads it would never approve it."""
+        return content is not None and EVIL.encode() in self.repo.objects.data(content.id)
+
+    def stored(self, content: Content) -> Content:
+        """A content that lies in the repository."""
+        if content is None:
+            return None
+        return self.repo.objects.write_blob(self.repo.objects.data(content.id))
+
+    def revert(self, clone: int, back: int) -> None:
+        """A person takes back what a commit of the line did, where the rule has an answer."""
+        ledger, objects = self.ledger(clone), self.repo.objects
+        undone = ledger.line[-1 - back % len(ledger.line)]
+        if undone.kind in ("sync", "start"):
+            return
+        files: dict[str, Content] = {}
+        for key, (before, after) in undone.changes.items():
+            present = ledger.view.content(objects, key)
+            merged = merge_contents(objects, key, after, present, before)
+            if isinstance(merged, merge.Conflict):
+                return
+            files[f"{key}.md"] = self.stored(merged)
+        message = f'Revert "x"\n\nThis reverts commit {undone.commit}.\n'
+        self.mains[clone] = self.repo.commit([self.mains[clone]], {}, message, files=files)
+
+    def pull(self, clone: int, other: int) -> None:
+        """A pull: a fast-forward where that is enough, else a sync with the other's tip first."""
+        ours, theirs = self.mains[clone], self.mains[other]
+        objects = self.repo.objects
+        if objects.is_ancestor(theirs, ours):
+            return
+        if objects.is_ancestor(ours, theirs):
+            self.mains[clone] = theirs
+            return
+        message = "Merge branch 'memory/main' of /srv/team\n"
+        trial = self.repo.merge(theirs, ours, message, {})
+        view = judge(objects, trial).view
+        files = {f"{key}.md": self.stored(view.content(objects, key)) for key in KEYS}
+        self.mains[clone] = self.repo.commit([theirs, ours], {}, message, files=files)
+
+    # -- attacks ---------------------------------------------------------------------------
+
+    def evil(self, number: int) -> str:
+        """A text that must never get into a context."""
+        self.attacked = True
+        self.count += 1
+        return f"{EVIL} {self.count} {number}"
+
+    def direct(self, clone: int, key: int) -> None:
+        """A direct commit, with the trailers of an apply."""
+        message = "x\n\nMemory-Event: candidate.applied\nMemory-Candidate: cand_1\n"
+        body = self.evil(0)
+        self.mains[clone] = self.repo.commit([self.mains[clone]], {KEYS[key]: body}, message)
+
+    def forward(self, clone: int, key: int) -> None:
+        """`memory/main` is moved onto a candidate."""
+        self.mains[clone] = self.repo.propose(
+            self.mains[clone], {KEYS[key]: self.evil(1)}, f"cand_f{self.count}"
+        )
+
+    def forged_revert(self, clone: int, key: int) -> None:
+        """A revert's message on another change."""
+        main = self.mains[clone]
+        self.mains[clone] = self.repo.revert(main, main, {KEYS[key]: self.evil(2)})
+
+    def evil_apply(self, clone: int, key: int) -> None:
+        """The merge of an innocent candidate that changes something else."""
+        innocent = [(id_, tip) for id_, tip in self.candidates if self.is_innocent(clone, tip)]
+        if innocent:
+            id_, tip = innocent[key % len(innocent)]
+            changes = {f"evil{key}": self.evil(3)}
+            self.mains[clone] = self.repo.apply(self.mains[clone], tip, id_, changes)
+
+    def is_innocent(self, clone: int, tip: str) -> bool:
+        """Whether a person would apply the candidate: nothing evil is in its diff."""
+        main, ancestry = self.mains[clone], Ancestry(self.repo.objects, self.ledger(clone))
+        base = ancestry.base(main, tip, ancestry.own_line(main, tip))
+        return not any(self.is_evil(p.theirs) for p in ancestry.proposals(base, tip))
+
+    def evil_pull(self, clone: int, key: int) -> None:
+        """A pull's merge that slips something in and drops one side."""
+        other = self.mains[(clone + 1) % CLONES]
+        changes = {KEYS[key]: self.evil(4)}
+        self.mains[clone] = self.repo.pull(self.mains[clone], other, changes)
+
+
+CLONE = st.integers(0, CLONES - 1)
+SMALL = st.integers(0, 2)
+HONEST = st.one_of(
+    st.tuples(st.just("propose"), CLONE, SMALL, SMALL),
+    st.tuples(st.just("apply"), CLONE, st.integers(0, 5)),
+    st.tuples(st.just("apply"), CLONE, st.integers(0, 5)),
+    st.tuples(st.just("revert"), CLONE, st.integers(0, 4)),
+    st.tuples(st.just("delete"), CLONE, SMALL),
+    st.tuples(st.just("pull"), CLONE, CLONE),
+)
+ATTACK = st.tuples(
+    st.sampled_from(["direct", "forward", "forged_revert", "evil_apply", "evil_pull"]), CLONE, SMALL
+)
+LAWS = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+
+
+def play(world: World, moves: list[tuple[object, ...]]) -> None:
+    """Make the moves, one after the other."""
+    for name, *rest in moves:
+        getattr(world, str(name))(*rest)
+
+
+def bodies(world: World, clone: int) -> dict[str, str]:
+    """The approved bodies of a clone, judged with nothing known."""
+    return world.repo.approved(world.mains[clone])
+
+
+@given(st.lists(HONEST, min_size=5, max_size=25))
+@LAWS
+def test_what_honest_people_did_is_all_there(moves: list[tuple[object, ...]]) -> None:
+    """Without attacks the approved view is exactly what the tree has."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, moves)
+        for main in world.mains:
+            ledger = repo.judged(main)
+            tree = repo.objects.contents(repo.objects.commit(main).tree)
+
+            assert ledger.view.contents(repo.objects) == tree
+            assert [j.unreviewed for j in ledger.line if j.unreviewed] == []
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=25))
+@LAWS
+def test_nothing_unapproved_is_ever_in_the_view(moves: list[tuple[object, ...]]) -> None:
+    """Whatever the attacks, no approved body has a line of theirs."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, moves)
+        for clone in range(CLONES):
+            assert [body for body in bodies(world, clone).values() if EVIL in body] == []
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=20))
+@LAWS
+def test_a_verdict_depends_on_the_commit_alone(moves: list[tuple[object, ...]]) -> None:
+    """Judging on from what is known gives what judging from the beginning gives."""
+    with builder() as repo:
+        world = World(repo)
+        known: list[Ledger | None] = [None] * CLONES
+        objects = Objects(repo.git_dir, "project")
+        for move in moves:
+            play(world, [move])
+            for clone, main in enumerate(world.mains):
+                known[clone] = judge(objects, main, known=known[clone])
+        for clone, main in enumerate(world.mains):
+            ledger = known[clone]
+            assert ledger is not None
+            assert ledger.line == repo.judged(main).line
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=25))
+@LAWS
+def test_the_log_adds_up_to_the_view(moves: list[tuple[object, ...]]) -> None:
+    """Folding it gives the approved view; parents come first; nothing is said twice."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, moves)
+        for main in world.mains:
+            ledger = repo.judged(main)
+            events = derive(repo.objects, ledger, _open_lines(world, ledger))
+            fold: dict[str, Content] = {}
+            for event in events:
+                if event.kind in ("memory.updated", "memory.deleted"):
+                    assert event.change is not None
+                    assert fold.get(event.key or "") == event.change[0] or not ledger.linear
+                    fold[event.key or ""] = event.change[1]
+            fold = {key: content for key, content in fold.items() if content is not None}
+
+            assert fold == ledger.view.contents(repo.objects)
+            _assert_parents_first(repo, [event.commit for event in events])
+            said = [(event.kind, event.commit, event.candidate, event.key) for event in events]
+            assert len(set(said)) == len(said)
+
+
+def _open_lines(world: World, ledger: Ledger) -> list[Line]:
+    """The candidates that a line has not taken in."""
+    ancestry = Ancestry(world.repo.objects, ledger)
+    tip = ledger.line[-1].commit
+    found = []
+    for id_, candidate in world.candidates:
+        own = ancestry.own_line(tip, candidate)
+        found += [Line(line) for line in candidates_in(own, id_) if line.id == id_ and own]
+    return found
+
+
+def _assert_parents_first(repo: Builder, commits: list[str]) -> None:
+    order = {commit: place for place, commit in reversed(list(enumerate(commits)))}
+    for commit, place in order.items():
+        for parent in repo.objects.commit(commit).parents:
+            assert order.get(parent, -1) < place
+
+
+@given(st.lists(HONEST, min_size=5, max_size=20))
+@LAWS
+def test_all_clones_come_to_the_same(moves: list[tuple[object, ...]]) -> None:
+    """After everybody pulled from everybody, all have one main, one view and one log."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, moves)
+        for clone in range(1, CLONES):
+            world.pull(0, clone)
+        for clone in range(1, CLONES):
+            world.pull(clone, 0)
+        logs = []
+        for main in world.mains:
+            ledger = judge(Objects(repo.git_dir, "project"), main)
+            logs.append(derive(repo.objects, ledger, _open_lines(world, ledger)))
+
+        assert len(set(world.mains)) == 1
+        assert logs[0] == logs[1] == logs[2]
