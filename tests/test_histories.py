@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -265,6 +265,7 @@ def test_a_verdict_depends_on_the_commit_alone(moves: list[tuple[object, ...]]) 
 
 
 @given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=25))
+@example([("propose", 0, 1, 0), ("apply", 0, 0), ("evil_pull", 1, 0), ("evil_pull", 0, 0)])
 @LAWS
 def test_the_log_adds_up_to_the_view(moves: list[tuple[object, ...]]) -> None:
     """Folding it gives the approved view; parents come first; nothing is said twice."""

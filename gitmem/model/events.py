@@ -100,7 +100,7 @@ class _Log:
         for id_ in self._order():
             position = self.ledger.position.get(id_)
             if position is not None:
-                yield from self._approved(self.ledger.line[position], position)
+                yield from self._approved(self.ledger.line[position])
             elif id_ in self.closing:
                 yield self._closed(self.closing[id_])
             else:
@@ -230,7 +230,7 @@ class _Log:
 
     # -- the approval line -----------------------------------------------------------------
 
-    def _approved(self, judgement: Judgement, position: int) -> Iterator[Event]:
+    def _approved(self, judgement: Judgement) -> Iterator[Event]:
         commit = self.history.commit(judgement.commit)
         about: dict[str, str] = {}
         if judgement.kind == "apply":
@@ -252,7 +252,7 @@ class _Log:
             yield self._event("memory.synced", commit, details=details)
         changes = judgement.changes
         if judgement.kind == "sync":
-            changes = self._fold_changes(judgement, position)
+            changes = self._fold_changes(judgement)
         for key, change in changes.items():
             self.fold[key] = change[1]
             kind: Kind = "memory.deleted" if change[1] is None else "memory.updated"
@@ -310,21 +310,33 @@ class _Log:
                     about |= dict.fromkeys(self.history.changes(tree, commit.tree), candidate.id)
         return {key: about[key] for key in judgement.changes if key in about}
 
-    def _fold_changes(self, judgement: Judgement, position: int) -> dict[str, Change]:
+    def _fold_changes(self, judgement: Judgement) -> dict[str, Change]:
         """What must be said at a sync so that the log so far adds up to its approved view.
 
         The lines that it joins stand in the log one after the other; where both
         changed an entry, the later one has had the last word until here.
         """
         keys = set(judgement.changes)
-        for earlier in self.ledger.line[self.ledger.position[judgement.parents[0]] + 1 : position]:
-            keys |= earlier.changes.keys()
+        for joined in self._joined(judgement):
+            keys |= joined.changes.keys()
         changes: dict[str, Change] = {}
         for key in sorted(keys):
             said, approved = self.fold.get(key), judgement.view.content(self.history, key)
             if said != approved:
                 changes[key] = (said, approved)
         return changes
+
+    def _joined(self, judgement: Judgement) -> Iterator[Judgement]:
+        """The commits of a sync's line that its first parent's line does not have."""
+        waiting, seen = list(judgement.parents[1:]), set()
+        while waiting:
+            here = waiting.pop()
+            if here in seen or self.ledger.on_line(here, judgement.parents[0]):
+                continue
+            seen.add(here)
+            joined = self.ledger.of(here)
+            yield joined
+            waiting.extend(joined.line_parents)
 
 
 _MARKED = frozenset({"candidate.applied", "memory.reverted", "memory.synced"})
