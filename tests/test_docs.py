@@ -248,3 +248,14 @@ def test_both_columns_of_the_table_come_to_the_same(approved: Path, tmp_path: Pa
         [("cand_x", "reverted")],
         [("cand_x", "reverted")],
     ]
+
+
+def test_each_case_of_the_approval_rules_is_tested() -> None:
+    """The table names tests that exist, and no test of a case is missing from the file."""
+    table = (ROOT / "docs" / "approval.md").read_text(encoding="utf-8")
+    code = (ROOT / "tests" / "model" / "test_approval.py").read_text(encoding="utf-8")
+
+    named = re.findall(r"`(test_\w+)` \|$", table, re.MULTILINE)
+
+    assert len(named) > 30
+    assert [name for name in named if f"def {name}(" not in code] == []
