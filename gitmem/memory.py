@@ -525,7 +525,10 @@ class Memory:
                     hint="gitmem log shows what came after it",
                 )
             undone = store.objects.commit(judgement.commit)
-            message = messages.revert(undone.message, undone.id, undone.parents, reason)
+            if judgement.kind in ("sync", "start"):
+                message = messages.restore(undone.id, reason)
+            else:
+                message = messages.revert(undone.message, undone.id, undone.parents, reason)
             commit = store.objects.write_commit(tree, [main], message, by, now_as(by))
             left = self._move(store, commit, main)
         touched = tuple(
@@ -564,8 +567,12 @@ class Memory:
         )
 
     def _reverted_contents(self, store: Store, judgement: Judgement) -> dict[str, Content]:
-        """What each entry becomes, by path, when `judgement`'s commit is taken back."""
-        if judgement.kind in ("sync", "start"):
+        """What each entry becomes, by path, when `judgement`'s commit is taken back.
+
+        Of a sync only what it holds without approval can be: that is as approved then.
+        """
+        whole = judgement.kind not in ("sync", "start")
+        if not whole and not judgement.unreviewed:
             raise RefusedError(
                 "revert-of-sync",
                 f"{judgement.commit[:12]} joined two lines: there is no one change to take back",
@@ -573,7 +580,8 @@ class Memory:
             )
         contents: dict[str, Content] = {}
         approved = store.ledger().view
-        for key, (before, after) in judgement.changes.items():
+        changes = judgement.changes if whole else {}
+        for key, (before, after) in changes.items():
             present = approved.content(store.objects, key)
             merged = merge_contents(store.objects, key, after, present, before)
             if isinstance(merged, merge.Conflict):
@@ -587,7 +595,7 @@ class Memory:
         for key in judgement.unreviewed:
             present = approved.content(store.objects, key)
             contents.setdefault(entries.path_of(key), self._stored(store, present))
-        return contents | store.other_files_before(judgement)
+        return contents | (store.other_files_before(judgement) if whole else {})
 
     def _stored(self, store: Store, content: Content) -> Content:
         """The content with its blob written, where it was only computed."""

@@ -91,6 +91,14 @@ def revert(message: str, commit: str, parents: Sequence[str], reason: str) -> st
     return trailers.compose(f'Revert "{trailers.parse(message).subject}"', body, told)
 
 
+def restore(commit: str, reason: str) -> str:
+    """The commit that puts entries back as approved, where `commit` is nothing to revert whole."""
+    body = f"Takes back what {commit} holds without approval."
+    return trailers.compose(
+        "memory: restore what is approved", "\n\n".join(filter(None, (reason.strip(), body))), []
+    )
+
+
 def closing(verb: str, id_: str, reason: str, told: Told = ()) -> str:
     """The empty commit, and the tag, that end a candidate; `verb` is `discard` or `supersede`."""
     event = "candidate.discarded" if verb == "discard" else "candidate.superseded"

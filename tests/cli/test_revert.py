@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 
@@ -50,3 +52,24 @@ def test_a_reason_that_is_no_text(cli: Any) -> None:
     id_ = cli.apply()
 
     assert cli.error("revert", id_, "--yes", "--reason", "caf\udce9") == "text-invalid"
+
+
+def test_of_a_sync_that_dropped_one_side(cli: Any, project: Path, run_git: Any) -> None:
+    """It can't be reverted whole; what it holds without approval is put back as approved."""
+    cli.done("add", "--yes", "fact_a", "A", "--type", "fact")
+    repository = project / ".git" / "gitmem" / "memory.git"
+    base = run_git("rev-parse", "memory/main", cwd=repository)
+    cli.done("add", "--yes", "fact_b", "B", "--type", "fact")
+    message = "Merge branch 'memory/main' of /srv/team"
+    args = ("commit-tree", f"{base}^{{tree}}", "-p", base, "-p", "memory/main", "-m", message)
+    sync = run_git(*args, cwd=repository)
+    run_git("update-ref", "refs/heads/memory/main", sync, cwd=repository)
+    assert [item["kind"] for item in json.loads(cli("verify", "--json").stdout)["findings"]] == [
+        "unreviewed"
+    ]
+
+    cli.done("revert", "--yes", sync)
+
+    assert cli.done("verify").startswith("no findings")
+    assert cli.json("context")["text"].count("[memory:") == 2
+    assert cli("revert", "--yes", sync).exit_code == 3
