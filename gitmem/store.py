@@ -166,21 +166,23 @@ class Store:
     def _all_stubs(self) -> Iterator[Stub]:
         """Every reading of every candidate, the one that counts before the others."""
         yield from self.decided_on_main()
-        git_dir = self.place.git_dir
+        # A merge by hand leaves the branch, and its anchor, of what it applied.
+        git_dir, inside = self.place.git_dir, self.ledger().inside
         heads = refs.listed(git_dir, layout.CANDIDATES)
         for ref, tip in heads.items():
             id_ = ref.removeprefix(layout.CANDIDATES)
-            if ids.is_candidate_id(id_):
+            if ids.is_candidate_id(id_) and tip not in inside:
                 yield self._stub(id_, "pending", tip, ref)
         closed = self._still_closed()
         ended = {commit for stub in closed for commit in (*stub.line.commits, stub.decided)}
         for ref, tip in refs.listed(git_dir, "refs/remotes/").items():
             remote, found, id_ = ref.removeprefix("refs/remotes/").partition("/memory/candidate/")
-            if found and tip not in ended and ids.is_candidate_id(id_):
+            open_ = tip not in ended and tip not in inside
+            if found and open_ and ids.is_candidate_id(id_):
                 yield replace(self._stub(id_, "pending", tip, ref), remote=remote)
         yield from closed
         for ref, tip in refs.listed(git_dir, layout.KEPT).items():
-            if tip not in ended:
+            if tip not in ended and tip not in inside:
                 yield self._stub(ref.removeprefix(layout.KEPT), "withdrawn", tip, ref)
 
     def decided_on_main(self) -> list[Stub]:
