@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from gitmem import clock, tiersetup
+from gitmem import clock
 from gitmem.cli import common
 from gitmem.cli.main import program
 from gitmem.errors import GitmemError
@@ -31,29 +30,6 @@ def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks, numbers = itertools.count(START, 60), itertools.count(1)
     monkeypatch.setattr(clock, "now", lambda: next(ticks))
     monkeypatch.setattr(clock, "random_suffix", lambda: f"{next(numbers):08d}")
-
-
-@pytest.fixture(scope="session")
-def _project_template(_host_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project and a user's folder that `gitmem init` has set up."""
-    place = tmp_path_factory.mktemp("project-template")
-    host = shutil.copytree(_host_template, place / "host", symlinks=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(place))
-        patch.setenv("XDG_CONFIG_HOME", str(place / "config"))
-        patch.setenv("XDG_STATE_HOME", str(place / "state"))
-        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
-        tiersetup.init(host)
-    return place
-
-
-@pytest.fixture
-def project(_project_template: Path, tmp_path: Path, sealed_home: Path) -> Path:
-    """A host repository with the tiers of the project and of the user set up, both empty."""
-    shutil.copytree(
-        _project_template / "config", sealed_home / ".config", symlinks=True, dirs_exist_ok=True
-    )
-    return shutil.copytree(_project_template / "host", tmp_path / "host", symlinks=True)
 
 
 class Cli:
