@@ -264,6 +264,19 @@ def test_a_verdict_depends_on_the_commit_alone(moves: list[tuple[object, ...]]) 
             assert ledger.line == repo.judged(main).line
 
 
+@given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=20))
+@LAWS
+def test_a_verdict_is_the_same_from_every_tip(moves: list[tuple[object, ...]]) -> None:
+    """A commit of the line is judged as it is where it is the tip itself."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, moves)
+        objects = Objects(repo.git_dir, "project")
+        for main in world.mains:
+            for judgement in repo.judged(main).line:
+                assert judge(objects, judgement.commit).line[-1] == judgement
+
+
 @given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=25))
 @example([("propose", 0, 1, 0), ("apply", 0, 0), ("evil_pull", 1, 0), ("evil_pull", 0, 0)])
 @LAWS

@@ -110,19 +110,23 @@ class Ledger:
     inside: dict[str, int] = field(default_factory=dict)
     """Commits of applied candidates' lines, with the position of the first apply that has them."""
     linear: bool = True
-    """No sync so far: all that stands before a commit of the line is its ancestor."""
+    """Each commit so far stands on the one before it: all of the line are ancestors of its end."""
     tree: dict[str, Content] | None = None
     """What the tree of the last commit has, as far as the line has changed it from the one before."""
 
+    def reach(self, commit: Commit, kind: Kind) -> None:
+        """Get ready for the verdict on the next commit, whose line parents are all in."""
+        before = (self.line[-1].commit,) if self.line else ()
+        self.linear = self.linear and kind != "sync" and commit.parents[:1] == before
+
     def add(self, judgement: Judgement) -> None:
-        """Append the judgement on a commit whose line parents are all in."""
+        """Append the judgement on a commit."""
         here = len(self.line)
         self.position[judgement.commit] = here
         self.line.append(judgement)
         for candidate in judgement.applied:
             for commit in candidate.commits:
                 self.inside.setdefault(commit, here)
-        self.linear = self.linear and judgement.kind != "sync"
 
     def of(self, commit: str) -> Judgement:
         """The judgement on a commit of the line."""
@@ -174,6 +178,7 @@ def judge(
         ledger = Ledger()
         order = list(_line(history, tip, ledger, trust))
     for commit, kind in order:
+        ledger.reach(commit, kind)
         ledger.add(_Judge(history, ledger, commit).verdict(kind))
         _follow(history, ledger)
     return ledger
@@ -347,9 +352,8 @@ class Ancestry:
             at_base = below.view.content(self.history, key) if below is not None else None
             merged = merge_contents(self.history, key, at_base, ours, theirs, applied="ours")
             held[key] = None if isinstance(merged, merge.Conflict) else merged
-        return Base(
-            one, View(first.view.tree, held or NOTHING), first.ungrounded | second.ungrounded
-        )
+        view = View(first.view.tree, held or NOTHING)
+        return Base(first.commit, view, first.ungrounded | second.ungrounded)
 
     def _single_base(self, commit: str, lines: tuple[str, ...]) -> Base:
         """One merge base.

@@ -554,6 +554,17 @@ def test_going_on_over_a_sync_with_another_first_parent(repo: Builder) -> None:
     assert [j.commit for j in repo.judged(tip).line] == [repo.root, theirs, ours, tip]
 
 
+def test_a_candidate_from_the_other_line_of_a_sync(repo: Builder) -> None:
+    """It is judged as if that line had never been seen, though the sync has it first."""
+    other = repo.commit([repo.root], {"a": "A"})
+    candidate = repo.propose(other, {"b": "B"}, "cand_1")
+    own = repo.apply(repo.root, candidate, "cand_1", {"a": "A", "b": "B"})
+    tip = repo.pull(other, own, {"b": "B"})
+
+    assert repo.judged(tip).of(own) == repo.judged(own).of(own)
+    assert repo.approved(tip) == {"a": "A", "b": "B"}
+
+
 def test_what_was_unreviewed_before_is_reported_once(repo: Builder) -> None:
     """A sync that only carries unreviewed content along is not blamed for it."""
     theirs = repo.commit([repo.root], {"evil": "E"})
