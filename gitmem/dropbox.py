@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem import ids
@@ -28,7 +28,10 @@ _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """What a drop-box file proposes for one entry. `patch` is a unified diff of its body."""
+    """What a drop-box file proposes for one entry.
+
+    `patch` is a unified diff of its file, `candidate` the id that the agent was told.
+    """
 
     key: str
     rationale: str
@@ -38,6 +41,7 @@ class Drop:
     patch: str | None = None
     priority: str | None = None
     sources: tuple[Source, ...] = ()
+    candidate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,19 @@ def claim(box: Path, make: Callable[[Drop], str]) -> list[Claim]:
         return [_claim(box, folder, name, make) for name in _names(folder)]
 
 
-def write(box: Path, name: str, key: str, entry: Entry | None, rationale: str) -> Path:
+def write(
+    box: Path,
+    name: str,
+    key: str,
+    entry: Entry | None,
+    rationale: str,
+    *,
+    priority: str | None = None,
+) -> Path:
     """Leave a proposal for `key` in the drop box, whole or not at all; None deletes the entry."""
-    pairs: list[tuple[str, frontmatter.Value]] = [("rationale", rationale)]
+    pairs: list[tuple[str, frontmatter.Value]] = [("rationale", rationale), ("candidate", name)]
+    if priority is not None:
+        pairs.append(("priority", priority))
     if entry is None:
         pairs = [("id", ids.entry_id(key)), ("delete", frontmatter.Plain("true")), *pairs]
         data = f"---\n{frontmatter.dump(pairs)}---\n".encode()
@@ -112,15 +126,18 @@ def read(data: bytes) -> Drop:
     if rationale is None or not rationale.strip():
         raise document.fault("the rationale is missing", "rationale")
     delete, patch = _flag(document, "delete"), _flag(document, "patch")
-    priority = _text(document, "priority")
-    for own in ("rationale", "delete", "patch", "priority"):
+    priority, candidate = _text(document, "priority"), _text(document, "candidate")
+    if candidate is not None and not ids.is_candidate_id(candidate):
+        raise document.fault(f"'{candidate}' is no candidate id", "candidate")
+    for own in ("rationale", "delete", "patch", "priority", "candidate"):
         given.pop(own, None)
     sources = entries.sources_of(document)
     if delete or patch:
-        text = document.body if patch else None
-        return Drop(key, rationale, delete=delete, patch=text, priority=priority, sources=sources)
-    entry = entries.of_document(key, document, tier="project")
-    return Drop(key, rationale, entry.type, entry.body, priority=priority, sources=sources)
+        drop = Drop(key, rationale, delete=delete, patch=document.body if patch else None)
+    else:
+        entry = entries.of_document(key, document, tier="project")
+        drop = Drop(key, rationale, entry.type, entry.body)
+    return replace(drop, priority=priority, sources=sources, candidate=candidate)
 
 
 def _text(document: frontmatter.Document, key: str) -> str | None:

@@ -193,13 +193,16 @@ class Memory:
         store: Store,
         made: Mapping[str, Entry | None],
         grounds: _Grounds,
+        *,
+        wanted: str | None = None,
     ) -> Outcome:
+        """Make a candidate of entries; `wanted` is its id, if no other one has that."""
         _check_proposal(made, grounds)
         existing = self._already(store, made)
         if existing is not None:
             return existing
         at = clock.now()
-        id_ = store.new_id(at)
+        id_ = store.new_id(at, wanted)
         told = messages.grounds(grounds.sources, grounds.priority)
         message = messages.proposal(id_, list(made), grounds.rationale, told, actor=grounds.actor)
         contents = {
@@ -210,7 +213,7 @@ class Memory:
             commit = store.write_candidate(contents, message, actor_person(grounds.actor, at))
             store.open_candidate(id_, commit, _said(made))
         except OSError as error:
-            return self._drop(store, id_, made, grounds.rationale, error)
+            return self._drop(store, id_, made, grounds, error)
         return Outcome(id_, made=True)
 
     def _drafted(self, store: Store, draft: Draft, sources: Sequence[Source]) -> Entry | None:
@@ -269,7 +272,7 @@ class Memory:
         store: Store,
         id_: str,
         made: Mapping[str, Entry | None],
-        rationale: str,
+        grounds: _Grounds,
         error: OSError,
     ) -> Outcome:
         """Leave a proposal in the drop box, where this process may write nothing else."""
@@ -282,7 +285,7 @@ class Memory:
             ) from error
         ((key, entry),) = made.items()
         box = layout.drop_box(self.found.here.root)
-        path = dropbox.write(box, id_, key, entry, rationale)
+        path = dropbox.write(box, id_, key, entry, grounds.rationale, priority=grounds.priority)
         return Outcome(id_, made=True, note="the repository can't be written here", dropped=path)
 
     # -- look ------------------------------------------------------------------------------
@@ -404,7 +407,7 @@ class Memory:
                 raise BadInputError(
                     "patch-no-entry", f"the patch is not one of {ids.entry_id(drop.key)} alone"
                 )
-        return self._propose(store, made, grounds).id
+        return self._propose(store, made, grounds, wanted=drop.candidate).id
 
     def apply(
         self, name: str, *, by: Person, expect: str | None = None, scope: str | None = None

@@ -196,7 +196,8 @@ class Store:
                     found[key] = Stub(
                         line.id, "applied", line.tip, "", line, decided=judgement.commit
                     )
-            if judgement.reverts is not None:
+            # A revert of something that nobody approved takes back nothing of a candidate.
+            if judgement.reverts is not None and judgement.changes:
                 self._undo(judgement, found)
         return list(found.values())
 
@@ -507,8 +508,10 @@ class Store:
         tips = ((name, refs.read(self.place.git_dir, name)) for name in names)
         return [RefChange(name, None, tip) for name, tip in tips if tip is not None]
 
-    def new_id(self, at: int) -> str:
-        """A candidate id that no ref here has."""
+    def new_id(self, at: int, wanted: str | None = None) -> str:
+        """A candidate id that nothing here has; `wanted`, if that is one."""
+        if wanted is not None and all(stub.id != wanted for stub in self.stubs()):
+            return wanted
         while True:
             id_ = ids.new_candidate_id(clock.year(at), clock.random_suffix())
             if refs.read(self.place.git_dir, layout.candidate_ref(id_)) is None:
