@@ -62,15 +62,19 @@ class Builder:
         author: Person = ANN,
         tree: str | None = None,
         files: Mapping[str, Content] | None = None,
+        at: int | None = None,
     ) -> str:
-        """A commit whose tree is that of the first parent (or `tree`) with `changes`."""
+        """A commit whose tree is that of the first parent (or `tree`) with `changes`.
+
+        `at` is its time, in seconds; without it, one after all before.
+        """
         above = self.objects.commit(parents[0]).tree if parents else EMPTY_TREE
         contents: dict[str, Content] = {
             entries.path_of(key): None if body is None else self.objects.write_blob(text(key, body))
             for key, body in changes.items()
         }
         written = self.objects.write_tree(tree or above, {**contents, **(files or {})})
-        person = author._replace(time=next(self._clock))
+        person = author._replace(time=next(self._clock) if at is None else at)
         return self.objects.write_commit(written, list(parents), message, person)
 
     def propose(self, base: str, changes: Changes, name: str, **more: object) -> str:

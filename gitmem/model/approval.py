@@ -8,7 +8,7 @@ what came after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
@@ -131,6 +131,12 @@ class Ledger:
     def of(self, commit: str) -> Judgement:
         """The judgement on a commit of the line."""
         return self.line[self.position[commit]]
+
+    def undone(self, judgement: Judgement) -> Judgement:
+        """What a revert is about: of the revert of a revert, what comes back with it."""
+        while judgement.reverts is not None:
+            judgement = self.of(judgement.reverts)
+        return judgement
 
     @property
     def view(self) -> View:
@@ -401,7 +407,7 @@ class _Judge:
             return self._revert()
         if kind == "sync":
             return self._sync()
-        return self._settle("direct", {}, ())
+        return self._settle("direct", {})
 
     def _start(self) -> Judgement:
         found = self.history.contents(self.commit.tree)
@@ -419,23 +425,18 @@ class _Judge:
         self,
         kind: Kind,
         covered: Mapping[str, Content],
-        looked_at: Iterable[str],
         *,
         applied: tuple[Applied, ...] = (),
         reverts: str | None = None,
     ) -> Judgement:
-        """Take over what is `covered`; of all else the approved content stays as it was.
-
-        `looked_at` are entries that may differ from the approved content although
-        this commit's tree has them as its first parent's.
-        """
+        """Take over what is `covered`; of all else the approved content stays as it was."""
         parent = self.ledger.of(self.commit.parents[0]).view
         touched = self.history.changes(parent.tree, self.commit.tree)
         if not parent.held and covered.keys() == touched.keys():
             view, unreviewed = View(self.commit.tree), _NO_CHANGES
             changes: Mapping[str, Change] = touched
         else:
-            view, changes, unreviewed = self._weigh(parent, touched, covered, looked_at)
+            view, changes, unreviewed = self._weigh(parent, touched, covered)
         return Judgement(
             self.commit.id,
             kind,
@@ -452,12 +453,11 @@ class _Judge:
         parent: View,
         touched: Mapping[str, Change],
         covered: Mapping[str, Content],
-        looked_at: Iterable[str],
     ) -> tuple[View, dict[str, Change], dict[str, Change]]:
         held: dict[str, Content] = {}
         changes: dict[str, Change] = {}
         unreviewed: dict[str, Change] = {}
-        for key in sorted({*touched, *covered, *parent.held, *looked_at}):
+        for key in sorted({*touched, *covered, *parent.held}):
             before = self._present(parent, key)
             found = self._found(key)
             approved = covered.get(key, before)
@@ -475,24 +475,22 @@ class _Judge:
         named = reverted_commit(self.commit.message)
         parent = self.commit.parents[0]
         if named is None or not self.ledger.on_line(named, parent):
-            return self._settle("direct", {}, ())
+            return self._settle("direct", {})
         undone = self.ledger.of(named)
         if undone.kind in ("sync", "start"):
-            return self._settle("direct", {}, ())
+            return self._settle("direct", {})
         covered = self._reverted(undone, self.ledger.of(parent).view)
         if not covered:
-            return self._settle("direct", {}, ())
-        return self._settle("revert", covered, (), reverts=named)
+            return self._settle("direct", {})
+        return self._settle("revert", covered, reverts=named)
 
     def _reverted(self, undone: Judgement, parent: View) -> dict[str, Content]:
         """The entries of this commit that the revert of `undone` covers, with their contents."""
         covered: dict[str, Content] = {}
-        before_view = self.ledger.of(undone.parents[0]).view
-        for key in self.history.changes(parent.tree, self.commit.tree):
-            found = self._found(key)
-            present = self._present(parent, key)
-            before = before_view.content(self.history, key)
-            after = undone.view.content(self.history, key)
+        touched = self.history.changes(parent.tree, self.commit.tree)
+        for key in touched.keys() & (undone.changes.keys() | undone.unreviewed.keys()):
+            found, present = self._found(key), self._present(parent, key)
+            before, after = undone.changes.get(key, (present, present))
             if found in (present, merge_contents(self.history, key, after, present, before)):
                 covered[key] = found
         return covered
@@ -526,7 +524,7 @@ class _Judge:
             applied.extend(candidates_in(own, name))
             if self._is_plain(parent, tip, own):
                 covered = {key: after for key, (_, after) in self._touched().items()}
-                return self._settle("apply", covered, (), applied=tuple(applied))
+                return self._settle("apply", covered, applied=tuple(applied))
             for proposal in self.ancestry.proposals(self.ancestry.base(parent, tip, own), tip):
                 proposed.setdefault(proposal.key, []).append(proposal)
         ours = self.ledger.of(parent).view
@@ -535,7 +533,7 @@ class _Judge:
             for key, proposals in proposed.items()
             if self._acceptable(key, proposals, ours)
         }
-        return self._settle("apply", covered, proposed, applied=tuple(applied))
+        return self._settle("apply", covered, applied=tuple(applied))
 
     def _touched(self) -> Mapping[str, Change]:
         parent = self.ledger.of(self.commit.parents[0]).view

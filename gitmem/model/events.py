@@ -80,6 +80,7 @@ class _Log:
         self.history = history
         self.ledger = ledger
         self.fold: dict[str, Content] = {}
+        self.said: dict[str, Mapping[str, Change]] = {}
         self.applied: set[str] = set()
         self.owner: dict[str, Applied] = {}
         self.closing: dict[str, Line] = {}
@@ -237,22 +238,15 @@ class _Log:
             about = self._touched(judgement)
             yield from self._applied(judgement, commit, about)
         elif judgement.kind == "revert":
-            undone = self.ledger.of(judgement.reverts or "")
-            named = undone.applied[-1].id if undone.applied else None
-            about = dict.fromkeys(judgement.changes, named) if named is not None else {}
-            yield self._event(
-                "memory.reverted",
-                commit,
-                candidate=named,
-                changes=judgement.changes,
-                details={"reverts": judgement.reverts, "reason": _reason(commit)},
-            )
+            about = self._touched(self.ledger.undone(judgement))
+            yield self._reverted(judgement, commit)
         elif judgement.kind == "sync":
             details = {"parents": list(judgement.parents), "conflicts": list(judgement.conflicts)}
             yield self._event("memory.synced", commit, details=details)
         changes = judgement.changes
         if judgement.kind == "sync":
             changes = self._fold_changes(judgement)
+        self.said[judgement.commit] = changes
         for key, change in changes.items():
             self.fold[key] = change[1]
             kind: Kind = "memory.deleted" if change[1] is None else "memory.updated"
@@ -297,6 +291,17 @@ class _Log:
                 changes = {k: c for k, c in changes.items() if about.get(k) == candidate.id}
             yield self._event("candidate.applied", commit, candidate=candidate.id, changes=changes)
 
+    def _reverted(self, judgement: Judgement, commit: Commit) -> Event:
+        # One that takes back only what nobody approved says nothing about a candidate.
+        applied = self.ledger.undone(judgement).applied if judgement.changes else ()
+        return self._event(
+            "memory.reverted",
+            commit,
+            candidate=applied[-1].id if applied else None,
+            changes=judgement.changes,
+            details={"reverts": judgement.reverts, "reason": _reason(commit)},
+        )
+
     def _touched(self, judgement: Judgement) -> dict[str, str]:
         """For each entry that an apply changed, the last of its candidates that touched it."""
         if len(judgement.applied) == 1:
@@ -314,11 +319,12 @@ class _Log:
         """What must be said at a sync so that the log so far adds up to its approved view.
 
         The lines that it joins stand in the log one after the other; where both
-        changed an entry, the later one has had the last word until here.
+        changed an entry, or a sync among them corrected it, the later one has had
+        the last word until here.
         """
         keys = set(judgement.changes)
         for joined in self._joined(judgement):
-            keys |= joined.changes.keys()
+            keys |= self.said[joined].keys()
         changes: dict[str, Change] = {}
         for key in sorted(keys):
             said, approved = self.fold.get(key), judgement.view.content(self.history, key)
@@ -326,7 +332,7 @@ class _Log:
                 changes[key] = (said, approved)
         return changes
 
-    def _joined(self, judgement: Judgement) -> Iterator[Judgement]:
+    def _joined(self, judgement: Judgement) -> Iterator[str]:
         """The commits of a sync's line that its first parent's line does not have."""
         waiting, seen = list(judgement.parents[1:]), set()
         while waiting:
@@ -334,9 +340,8 @@ class _Log:
             if here in seen or self.ledger.on_line(here, judgement.parents[0]):
                 continue
             seen.add(here)
-            joined = self.ledger.of(here)
-            yield joined
-            waiting.extend(joined.line_parents)
+            yield here
+            waiting.extend(self.ledger.of(here).line_parents)
 
 
 _MARKED = frozenset({"candidate.applied", "memory.reverted", "memory.synced"})

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from build import ANN, Builder, text, trailer
+from build import Builder, text, trailer
 
 from gitmem.git.objects import Objects
 from gitmem.model import approval, trailers
@@ -321,8 +321,9 @@ def test_a_root_with_entries(repo: Builder) -> None:
 def test_dates_have_no_say(repo: Builder) -> None:
     """A back-dated direct commit is judged where it stands."""
     main = repo.approve(repo.root, {"a": "A"}, "cand_1")
-    tip = repo.commit([main], {"a": "E"}, author=ANN._replace(time=0))
+    tip = repo.commit([main], {"a": "E"}, at=0)
 
+    assert repo.objects.commit(tip).committer.time == 0
     assert repo.approved(tip) == {"a": "A"}
 
 
