@@ -8,6 +8,7 @@ a copy does not; the path beside it tells a number that was given out again.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 from gitmem import config, files
@@ -35,6 +36,12 @@ def write(git_dir: Path, tip: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     record = {"path": str(git_dir), "tip": tip}
     files.write_whole(path, json.dumps(record).encode())
+
+
+def forget(git_dir: Path) -> None:
+    """Delete the record of a repository. Where it can't be written nothing happens."""
+    with suppress(OSError):
+        _path(git_dir).unlink(missing_ok=True)
 
 
 def _path(git_dir: Path) -> Path:

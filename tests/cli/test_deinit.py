@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,3 +53,16 @@ def test_nothing_to_take_out(cli: Any) -> None:
     cli.done("deinit", "--purge", "--yes")
 
     assert cli("deinit", "--yes").exit_code == 1
+
+
+def test_a_purge_leaves_nothing_in_the_users_folders(cli: Any, sealed_home: Path) -> None:
+    """Neither a cache nor a witness of the destroyed repository is left."""
+    cli.apply()
+    cli.done("context")
+    kept = [sealed_home / ".cache" / "gitmem" / "view", sealed_home / ".local/state/gitmem/witness"]
+    before = [len(list(folder.iterdir())) for folder in kept]
+
+    cli.done("deinit", "--purge", "--yes")
+
+    assert [len(list(folder.iterdir())) for folder in kept] == [count - 1 for count in before]
+    assert 0 not in before
