@@ -132,6 +132,23 @@ class Ledger:
         """The judgement on a commit of the line."""
         return self.line[self.position[commit]]
 
+    def culprits(self, key: str) -> list[Judgement]:
+        """What left the file of `key` as it is at the end without approval, in the line's order.
+
+        Empty only where the file is as approved. A line on which it was put right is not to blame.
+        """
+        found: list[Judgement] = []
+        waiting, seen = [self.line[-1].commit], set()
+        while waiting:
+            here = self.of(waiting.pop())
+            if here.commit in seen or key not in here.view.held:
+                continue
+            seen.add(here.commit)
+            if key in here.unreviewed:
+                found.append(here)
+            waiting.extend(here.line_parents)
+        return sorted(found, key=lambda judgement: self.position[judgement.commit])
+
     def undone(self, judgement: Judgement) -> Judgement:
         """What a revert is about: of the revert of a revert, what comes back with it."""
         while judgement.reverts is not None:

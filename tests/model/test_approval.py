@@ -574,6 +574,23 @@ def test_what_was_unreviewed_before_is_reported_once(repo: Builder) -> None:
     assert [set(j.unreviewed) for j in repo.judged(tip).line] == [set(), set(), {"evil"}, set()]
 
 
+def test_who_left_a_file_unreviewed(repo: Builder) -> None:
+    """The commits since it was last as approved, also where it was put right on another line."""
+    main = repo.approve(repo.root, {"a": "A"}, "cand_1")
+    first = repo.commit([repo.commit([main], {"a": "E0"})], {"a": "A"})
+    second = repo.commit([first], {"a": "E1"})
+    third = repo.commit([second], {"a": "E2"})
+    put_right = repo.commit([second], {"a": "A"})
+    brought_back = repo.pull(put_right, repo.commit([second], {"b": "B"}), {"a": "E1"})
+
+    def culprits(tip: str) -> list[str]:
+        return [judgement.commit for judgement in repo.judged(tip).culprits("a")]
+
+    assert culprits(first) == culprits(put_right) == []
+    assert culprits(third) == [second, third]
+    assert culprits(brought_back) == [second]
+
+
 def test_a_result_that_the_rule_would_give_over_unreviewed_text(repo: Builder) -> None:
     """A candidate on unreviewed content is refused even where its merge looks right."""
     base = repo.approve(repo.root, {"a": THREE}, "cand_0")
