@@ -220,18 +220,18 @@ class Store:
 
     def _still_closed(self) -> list[Stub]:
         closed = self.closed()
-        reopened = self._reopened() if closed else set()
+        reopened = self._reopened(closed) if closed else set()
         return [stub for stub in closed if stub.decided not in reopened]
 
-    def _reopened(self) -> set[str]:
-        """What the candidates that there are name as reopened."""
+    def _reopened(self, closed: Sequence[Stub]) -> set[str]:
+        """What the candidates that there are, open, applied or closed again, name as reopened."""
         tips = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
         stubs = [
             self._stub("", "pending", tip, ref)
             for ref, tip in tips.items()
             if "/memory/main" not in ref
         ]
-        lines = [stub.line for stub in stubs if stub.fault is None]
+        lines = [stub.line for stub in (*stubs, *closed) if stub.fault is None]
         applied = [line for judgement in self.ledger().line for line in judgement.applied]
         found: set[str] = set()
         for line in (*lines, *applied):
