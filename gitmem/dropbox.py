@@ -79,7 +79,8 @@ def claim(box: Path, make: Callable[[Drop], str]) -> list[Claim]:
         if folder is None:
             return []
         _restore(folder)
-        return [_claim(box, folder, name, make) for name in _names(folder)]
+        found = (_claim(box, folder, name, make) for name in _names(folder))
+        return [claim for claim in found if claim is not None]
 
 
 def write(
@@ -201,11 +202,12 @@ def _read_file(folder: int, name: str) -> tuple[bytes, int]:
     except OSError as error:
         what = "it is a link" if error.errno == errno.ELOOP else "it can't be read"
         raise BadInputError("drop-refused", what, context=str(error)) from None
+    seen = os.fstat(handle)
+    fault = _file_fault(seen)
+    if fault is not None:
+        os.close(handle)
+        raise BadInputError("drop-refused", fault)
     with os.fdopen(handle, "rb") as file:
-        seen = os.fstat(handle)
-        fault = _file_fault(seen)
-        if fault is not None:
-            raise BadInputError("drop-refused", fault)
         return file.read(MAX_BYTES + 1)[:MAX_BYTES], int(seen.st_mtime)
 
 
@@ -221,9 +223,15 @@ def _file_fault(seen: os.stat_result) -> str | None:
     return None
 
 
-def _claim(box: Path, folder: int, name: str, make: Callable[[Drop], str]) -> Claim:
+def _claim(box: Path, folder: int, name: str, make: Callable[[Drop], str]) -> Claim | None:
     held = f"{_CLAIMED}{name}"
-    os.rename(name, held, src_dir_fd=folder, dst_dir_fd=folder)
+    try:
+        os.rename(name, held, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileNotFoundError:
+        # Whoever wrote it has taken it back.
+        return None
+    except OSError as error:
+        return Claim(box / name, None, f"it can't be claimed: {error.strerror}")
     try:
         id_ = make(read(_read_file(folder, held)[0]))
     except GitmemError as fault:
@@ -239,8 +247,11 @@ def _claim(box: Path, folder: int, name: str, make: Callable[[Drop], str]) -> Cl
 def _restore(folder: int) -> None:
     """Give the files that a killed process had claimed their names back."""
     for held in os.listdir(folder):
-        if held.startswith(_CLAIMED):
-            _put_back(folder, held, held.removeprefix(_CLAIMED))
+        name = held.removeprefix(_CLAIMED)
+        # Only names that were claimed: whoever may write here can make any other.
+        if held.startswith(_CLAIMED) and name.endswith(".md") and not name.startswith("."):
+            with suppress(OSError):
+                _put_back(folder, held, name)
 
 
 def _put_back(folder: int, held: str, name: str) -> None:

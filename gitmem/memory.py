@@ -705,7 +705,7 @@ class Memory:
                 f"{missing[0]} is not settled",
                 hint=f"gitmem edit {found.id} --onto-main",
             )
-        onto = store.fork_for(item.key for item in found.entries)
+        onto = store.fork_for(item.key for item in found.entries) or store.main()
         files: dict[str, Content] = {
             entries.path_of(item.key): item.result
             for item in found.entries

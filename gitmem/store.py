@@ -133,7 +133,9 @@ class Store:
         Only those that `memory/main` still has as the commit left them.
         """
         tree = self.objects.commit(judgement.commit).tree
-        above = self.objects.commit(judgement.parents[0]).tree
+        above = layout.EMPTY_TREE
+        if judgement.parents:
+            above = self.objects.commit(judgement.parents[0]).tree
         lasting = self.objects.path_changes(tree, self.objects.commit(self.main()).tree)
         return {
             path: before
@@ -141,11 +143,16 @@ class Store:
             if entries.key_of_path(path) is None and path not in lasting
         }
 
-    def fork_for(self, keys: Iterable[str]) -> str:
-        """The newest commit of `memory/main` below which none of `keys` has unreviewed content."""
+    def fork_for(self, keys: Iterable[str]) -> str | None:
+        """The newest commit of `memory/main` below which none of `keys` has unreviewed content.
+
+        None where its very first commit has.
+        """
         ledger, wanted = self.ledger(), set(keys)
         here = ledger.line[-1]
-        while wanted & here.view.held.keys() and here.parents:
+        while wanted & here.view.held.keys():
+            if not here.parents:
+                return None
             here = ledger.of(here.parents[0])
         return here.commit
 
@@ -227,7 +234,7 @@ class Store:
         """What the candidates that there are, open, applied or closed again, name as reopened."""
         tips = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
         stubs = [
-            self._stub("", "pending", tip, ref)
+            self._stub(ref.rpartition("/")[2], "pending", tip, ref)
             for ref, tip in tips.items()
             if "/memory/main" not in ref
         ]
@@ -316,7 +323,7 @@ class Store:
             remote=stub.remote,
             broken=broken,
             decided=stub.decided,
-            digest=candidates.digest(self.objects, stub.id, why, proposed),
+            digest=candidates.digest(self.objects, stub.id, why, proposed, files),
             inferred=messages[0].first(trailers.EVENT) is None,
             type=self._type(proposed),
             files=files,
@@ -464,8 +471,9 @@ class Store:
         or on what is below unreviewed content of these entries.
         """
         above = self.fork_for(contents)
-        tree = self.objects.write_tree(self.objects.commit(above).tree, self.written(contents))
-        return self.objects.write_commit(tree, [above], message, author)
+        below = layout.EMPTY_TREE if above is None else self.objects.commit(above).tree
+        tree = self.objects.write_tree(below, self.written(contents))
+        return self.objects.write_commit(tree, [] if above is None else [above], message, author)
 
     def written(self, contents: Mapping[str, bytes | None]) -> dict[str, Content]:
         """Write the blobs of entries (by key); gives them by path, as `write_tree` wants them."""
@@ -538,6 +546,8 @@ class Store:
             return
         self._mark = mark
         for ref, tip in refs.listed(self.place.git_dir, layout.CANDIDATES).items():
+            if ref in self._said and self._said[ref][1] != tip:
+                self._forget(ref)
             if ref not in self._said:
                 self._look_at(ref, tip)
 

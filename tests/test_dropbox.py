@@ -199,3 +199,42 @@ def test_what_is_written_is_read(box: Path, memory: Memory) -> None:
         candidate="cand_2026_abcdefgh",
     )
     assert [claim[1] for claim in _decide(memory)] == ["cand_2026_abcdefgh"]
+
+
+# -- what somebody leaves to be a nuisance -------------------------------------------------------
+
+
+def _names(box: Path) -> list[str]:
+    return sorted(path.name for path in box.iterdir())
+
+
+def _made(drop: dropbox.Drop) -> str:
+    return f"made_{drop.key}"
+
+
+@pytest.mark.parametrize("name", [".claimed-", ".claimed-.", ".claimed-..", "x" * 250 + ".md"])
+def test_names_that_stop_nothing(box: Path, name: str) -> None:
+    """A name that no claim can have, or that is too long for one, does not stop the others."""
+    (box / name).write_text(GOOD)
+    (box / "a.md").write_text(GOOD)
+    made = [claim.candidate for claim in dropbox.claim(box, _made) if claim.fault is None]
+    assert made == ["made_run_tests"]
+    assert _names(box) == [name]
+
+
+def test_a_folder_stops_nothing(box: Path) -> None:
+    """A folder with the name of a file is a fault of its own, and stays."""
+    (box / "folder.md").mkdir()
+    (box / "a.md").write_text(GOOD)
+    assert [item.fault for item in dropbox.listed(box)] == [None, "it is no plain file"]
+    assert [claim.candidate for claim in dropbox.claim(box, _made)] == ["made_run_tests", None]
+    assert _names(box) == ["folder.md"]
+
+
+def test_a_claimed_file_and_its_twin(box: Path) -> None:
+    """A file that a killed process had claimed, and a new one of its name: none is lost."""
+    (box / ".claimed-a.md").write_text(GOOD)
+    (box / "a.md").write_text(GOOD.replace("run_tests", "other"))
+    made = {claim.candidate for claim in dropbox.claim(box, _made)}
+    assert made == {"made_run_tests", "made_other"}
+    assert _names(box) == []

@@ -39,6 +39,9 @@ def listed(git_dir: Path, *prefixes: str) -> dict[str, str]:
     found = {name: id_ for name, id_ in _packed(git_dir).items() if name.startswith(prefixes)}
     for prefix in prefixes:
         for name in _loose(git_dir, prefix):
+            if name.startswith("refs/remotes/") and name.endswith("/HEAD"):
+                # git makes these symbolic (which branch of a remote is its main one).
+                continue
             with suppress(FileNotFoundError):
                 text = (git_dir / name).read_text("utf-8", "replace").strip()
                 if _ID.match(text):

@@ -119,11 +119,18 @@ def to_json(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def digest(history: History, id_: str, rationale: str, entries: Iterable[Proposed]) -> str:
+def digest(
+    history: History,
+    id_: str,
+    rationale: str,
+    entries: Iterable[Proposed],
+    files: Mapping[str, Content],
+) -> str:
     """SHA-256 (hex) of what a person reads of a candidate before deciding.
 
-    That is its id, its rationale, and of each entry what the candidate and the
-    approved memory say. Evidence that was only added does not change it.
+    That is its id, its rationale, of each entry what the candidate and the
+    approved memory say, and the other files that it changes. Evidence that was
+    only added does not change it.
     """
     said = [
         [
@@ -134,7 +141,10 @@ def digest(history: History, id_: str, rationale: str, entries: Iterable[Propose
         ]
         for entry in sorted(entries, key=lambda entry: entry.key)
     ]
-    text = json.dumps([id_, rationale, said], ensure_ascii=True, separators=(",", ":"))
+    document: list[Any] = [id_, rationale, said]
+    if files:
+        document.append(sorted(files.items()))
+    text = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
