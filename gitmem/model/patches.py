@@ -11,7 +11,10 @@ from gitmem.errors import BadInputError
 from gitmem.model.entries import key_of_path
 
 if TYPE_CHECKING:
-    from unidiff.patch import Hunk
+    from unidiff.patch import Hunk, Line
+
+# As unidiff marks the line "\\ No newline at end of file".
+LINE_TYPE_NO_NEWLINE = "\\"
 
 Reader = Callable[[str], "str | None"]
 """Gives the text of an entry's file by key; None where there is no such entry."""
@@ -40,12 +43,14 @@ def apply(diff: str, read: Reader) -> dict[str, str | None]:
         if key in changed:
             raise BadInputError("patch-invalid", f"the patch has '{file.path}' twice")
         before = read(key)
-        if file.is_added_file and before is not None:
+        # Not unidiff's own word, which takes a file that is only emptied for a removed one.
+        added, removed = (name == "/dev/null" for name in (file.source_file, file.target_file))
+        if added and before is not None:
             raise _unfit(key, "it makes the entry anew, and there is one")
-        if not file.is_added_file and before is None:
+        if not added and before is None:
             raise _unfit(key, "there is no such approved entry")
         after = _patched(key, before or "", [_Hunk.of(hunk) for hunk in file])
-        changed[key] = None if file.is_removed_file else after
+        changed[key] = None if removed else after
     return changed
 
 
@@ -64,10 +69,25 @@ class _Hunk:
         new = f"{hunk.target_start},{hunk.target_length}"
         return cls(
             hunk.source_start,
-            [str(line.value) for line in hunk if line.is_context or line.is_removed],
-            [str(line.value) for line in hunk if line.is_context or line.is_added],
+            _side(hunk, lambda line: line.is_context or line.is_removed),
+            _side(hunk, lambda line: line.is_context or line.is_added),
             f"@@ -{old} +{new} @@",
         )
+
+
+def _side(hunk: Hunk, belongs: Callable[[Line], bool]) -> list[str]:
+    """One side's lines; the last has no line end where the diff says so."""
+    lines: list[str] = []
+    mine = False
+    for line in hunk:
+        if line.line_type == LINE_TYPE_NO_NEWLINE:
+            if mine:
+                lines[-1] = lines[-1].removesuffix("\n")
+            continue
+        mine = belongs(line)
+        if mine:
+            lines.append(str(line.value))
+    return lines
 
 
 def _key(source: str, target: str) -> str:
