@@ -6,12 +6,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gitmem import ids, layout, witness
+from gitmem import ids, index, layout, views, witness
 from gitmem.errors import GitmemError
 from gitmem.git import refs
 from gitmem.memory import Memory
 from gitmem.model import entries
 from gitmem.model.approval import Judgement
+from gitmem.model.rule import RULE
 from gitmem.store import Store, is_customary
 
 
@@ -67,6 +68,7 @@ def _findings(store: Store) -> Iterator[Finding]:
     yield from _tags(store)
     yield from _refs(store)
     yield from _replacements(store)
+    yield from _cache(store)
 
 
 def _rewritten(store: Store) -> Iterator[Finding]:
@@ -224,6 +226,20 @@ def _replacements(store: Store) -> Iterator[Finding]:
             None,
             "info/grafts makes git show another history than the one that gitmem reads",
             f"remove {store.place.git_dir / 'info' / 'grafts'}",
+        )
+
+
+def _cache(store: Store) -> Iterator[Finding]:
+    git_dir = store.place.git_dir
+    cached = index.read(git_dir, store.main(), rule=RULE)
+    if cached is not None and cached != views.judged(store):
+        yield Finding(
+            "cache-disagrees",
+            store.tier,
+            cached.tip,
+            None,
+            "the view cache says something else than the history: contexts since may be wrong",
+            f"delete it: rm '{index.path_of(git_dir)}'",
         )
 
 

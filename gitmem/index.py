@@ -46,7 +46,7 @@ class CachedView(NamedTuple):
 def read(git_dir: Path, tip: str, *, rule: int) -> CachedView | None:
     """The view at `tip` as it was cached; None where there is none, or only of another tip or rule."""
     try:
-        data = files.read_if_there(_path(git_dir))
+        data = files.read_if_there(path_of(git_dir))
         document = json.loads(data) if data is not None else None
         if not isinstance(document, dict) or document.get("version") != [VERSION, rule]:
             return None
@@ -59,7 +59,7 @@ def write(git_dir: Path, view: CachedView, *, rule: int) -> None:
     """Cache a view, in place of the one of another tip. Where it can't be written nothing happens."""
     document = {"version": [VERSION, rule], "view": view._asdict()}
     with suppress(OSError):
-        path = _path(git_dir)
+        path = path_of(git_dir)
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_whole(path, json.dumps(document, separators=(",", ":")).encode())
 
@@ -77,9 +77,10 @@ def forget(git_dirs: Iterable[Path]) -> None:
     """Delete the caches of these repositories."""
     for git_dir in git_dirs:
         with suppress(OSError):
-            _path(git_dir).unlink(missing_ok=True)
+            path_of(git_dir).unlink(missing_ok=True)
 
 
-def _path(git_dir: Path) -> Path:
+def path_of(git_dir: Path) -> Path:
+    """Where the cache of a repository lies, which is known by its device and inode."""
     seen = git_dir.stat()
     return config.cache_dir() / "view" / f"{seen.st_dev}-{seen.st_ino}.json"

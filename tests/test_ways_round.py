@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem import audit
+from gitmem import audit, index
 from gitmem.errors import BadInputError, ConflictError
 from gitmem.memory import Draft, Memory, open_memory
 from gitmem.model.context import Options
@@ -181,3 +181,47 @@ def test_a_replaced_commit(memory: Memory, run_git: RunGit) -> None:
 
     assert _context(memory) == TEXT
     assert _kinds(memory) == ["replace-ref"]
+
+
+def _cache(memory: Memory) -> Path:
+    return index.path_of(memory.store("project").place.git_dir)
+
+
+def test_a_tampered_cache(memory: Memory) -> None:
+    """Whoever writes in the user's cache folder can forge a context; verify says so and asks none."""
+    candidate = memory.propose(Draft("evil", EVIL, "fact"), rationale="r").id
+    _context(memory)
+    approved = memory.store("project").approved()["good"].id
+    (proposed,) = memory.candidate(candidate).entries
+    assert proposed.content is not None
+    text = _cache(memory).read_text(encoding="utf-8")
+    _cache(memory).write_text(text.replace(approved, proposed.content.id), encoding="utf-8")
+
+    (finding,) = audit.verify(open_memory(memory.path)).findings
+    assert finding.kind == "cache-disagrees"
+    assert finding.hint == f"delete it: rm '{_cache(memory)}'"
+    _cache(memory).unlink()
+    assert _context(memory) == TEXT
+    assert _kinds(memory) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": [2, 1]}', '{"version": 1, "view": 2}']
+)
+def test_a_broken_cache(memory: Memory, text: str) -> None:
+    """It is made again."""
+    _context(memory)
+    _cache(memory).write_text(text, encoding="utf-8")
+
+    assert _context(memory) == TEXT
+    assert _kinds(memory) == []
+
+
+def test_a_stale_cache(memory: Memory) -> None:
+    """The cache of another tip is not looked at, whatever it says."""
+    _context(memory)
+    stale = _cache(memory).read_text(encoding="utf-8")
+    memory.add(Draft("good", "Approved anew.", "fact"), by=memory.person())
+    _cache(memory).write_text(stale, encoding="utf-8")
+
+    assert _context(memory) == "[memory:project:fact]\nApproved anew.\n"
