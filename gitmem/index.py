@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem import config, files
+from gitmem.errors import BadInputError
 
 # To be raised whenever what is derived, or how, changes: an older cache is then not looked at.
 VERSION = 2
@@ -51,26 +52,36 @@ def read(git_dir: Path, tip: str, *, rule: int) -> CachedView | None:
         if not isinstance(document, dict) or document.get("version") != [VERSION, rule]:
             return None
         return _view(document["view"]) if document["view"]["tip"] == tip else None
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, BadInputError, ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
 def write(git_dir: Path, view: CachedView, *, rule: int) -> None:
     """Cache a view, in place of the one of another tip. Where it can't be written nothing happens."""
     document = {"version": [VERSION, rule], "view": view._asdict()}
-    with suppress(OSError):
+    with suppress(OSError, BadInputError):
         path = path_of(git_dir)
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_whole(path, json.dumps(document, separators=(",", ":")).encode())
 
 
 def _view(document: dict[str, Any]) -> CachedView:
-    return CachedView(
+    view = CachedView(
         document["tip"],
         tuple(Known._make([*item[:-1], tuple(item[-1])]) for item in document["entries"]),
         tuple((key, commit, blob) for key, commit, blob in document["unreviewed"]),
         tuple((id_, why) for id_, why in document["broken"]),
     )
+    texts = [text for known in view.entries for text in (*known[:3], known.commit, *known.sessions)]
+    texts += [text for item in view.unreviewed for text in item[:2]]
+    texts += [blob for *_, blob in view.unreviewed if blob is not None]
+    texts += [text for item in view.broken for text in item]
+    numbers = [number for known in view.entries for number in (known.body, known.position)]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text is none")
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise TypeError("a number is none")
+    return view
 
 
 def forget(git_dirs: Iterable[Path]) -> None:
