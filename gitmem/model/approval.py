@@ -533,11 +533,9 @@ class _Judge:
 
     def _apply(self) -> Judgement:
         parent = self.commit.parents[0]
-        names = candidates_named(self.commit.message)
         applied: list[Applied] = []
         proposed: dict[str, list[Proposal]] = {}
-        for name, tip in zip(names, self.commit.parents[1:], strict=True):
-            own = self.ancestry.own_line(parent, tip)
+        for name, tip, own in self._merged():
             applied.extend(candidates_in(own, name))
             if self._is_plain(parent, tip, own):
                 covered = {key: after for key, (_, after) in self._touched().items()}
@@ -551,6 +549,24 @@ class _Judge:
             if self._acceptable(key, proposals, ours)
         }
         return self._settle("apply", covered, applied=tuple(applied))
+
+    def _merged(self) -> list[tuple[str, str, list[Commit]]]:
+        """What an apply merged: the name, the tip and the own commits of each further parent.
+
+        git names local branches before a remote's, in whatever order it has them as parents:
+        the name that a side's own commits say goes before the order.
+        """
+        parent, *tips = self.commit.parents
+        names = list(candidates_named(self.commit.message))
+        lines = [self.ancestry.own_line(parent, tip) for tip in tips]
+        said = [next(filter(None, map(_names_itself, reversed(line))), None) for line in lines]
+        merged: list[tuple[str, str, list[Commit]]] = []
+        for tip, line, own_name in zip(tips, lines, said, strict=True):
+            fitting = [name for name in names if name == own_name]
+            name = (fitting or [name for name in names if name not in said] or names)[0]
+            names.remove(name)
+            merged.append((name, tip, line))
+        return merged
 
     def _touched(self) -> Mapping[str, Change]:
         parent = self.ledger.of(self.commit.parents[0]).view
@@ -658,17 +674,21 @@ def candidates_in(line: Sequence[Commit], name: str) -> list[Applied]:
     belongs: dict[str, str] = {}
     commits: dict[str, list[str]] = {}
     for commit in line:
-        named = None
-        if len(commit.parents) < 2:
-            named = trailers.parse(commit.message).first(trailers.CANDIDATE)
-        if named is not None and not is_candidate_id(named):
-            named = None
-        id_ = named or next((belongs[p] for p in commit.parents if p in belongs), name)
+        below = (belongs[parent] for parent in commit.parents if parent in belongs)
+        id_ = _names_itself(commit) or next(below, name)
         belongs[commit.id] = id_
         commits.setdefault(id_, []).append(commit.id)
     if line and name not in commits:
         commits[name] = [line[-1].id]
     return [Applied(id_, tuple(own)) for id_, own in commits.items()]
+
+
+def _names_itself(commit: Commit) -> str | None:
+    """The candidate that a commit says to be of. A merge's trailer is about what it merges."""
+    if len(commit.parents) > 1:
+        return None
+    named = trailers.parse(commit.message).first(trailers.CANDIDATE)
+    return named if named is not None and is_candidate_id(named) else None
 
 
 def merge_contents(

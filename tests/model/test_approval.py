@@ -218,6 +218,79 @@ def test_an_octopus_that_began_with_a_fast_forward(repo: Builder) -> None:
     assert repo.unreviewed(tip) == {"a", "b"}
 
 
+BOTH = "Merge branches 'memory/candidate/cand_1' and 'memory/candidate/cand_2' into memory/main\n"
+
+
+def test_an_octopus_of_two_edits_of_one_entry(repo: Builder) -> None:
+    """By the rule, one after the other; and nothing more than that."""
+    main = repo.approve(repo.root, {"a": THREE}, "cand_0")
+    one = repo.propose(main, {"a": THREE.replace("one", "ONE")}, "cand_1")
+    two = repo.propose(main, {"a": THREE.replace("three", "THREE")}, "cand_2")
+    merged = THREE.replace("one", "ONE").replace("three", "THREE")
+
+    assert repo.approved(repo.merge(main, [one, two], BOTH, {"a": merged})) == {"a": merged}
+    for sneaky in (merged + "\n\nsneaky", "sneaky"):
+        tip = repo.merge(main, [one, two], BOTH, {"a": sneaky})
+        assert repo.approved(tip) == {"a": THREE}
+        assert repo.unreviewed(tip) == {"a"}
+
+
+def test_an_octopus_of_a_local_and_a_remote_branch(repo: Builder) -> None:
+    """Git names local branches first, whatever the order of the parents: the candidates know better."""
+    one = repo.propose(repo.root, {"a": "A"}, "cand_1")
+    two = repo.propose(repo.root, {"b": "B"}, "cand_2")
+    message = (
+        "Merge branch 'memory/candidate/cand_1', "
+        "remote-tracking branch 'origin/memory/candidate/cand_2' into memory/main\n"
+    )
+    tip = repo.merge(repo.root, [two, one], message)
+
+    assert repo.approved(tip) == {"a": "A", "b": "B"}
+    assert repo.judged(tip).line[-1].applied == (
+        approval.Applied("cand_2", (two,)),
+        approval.Applied("cand_1", (one,)),
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Merge branch 'memory/candidate/cand_1' into memory/main\n",
+        "Merge branches 'memory/candidate/cand_1' and 'memory/main' into memory/main\n",
+        trailer(trailers.CANDIDATE, "cand_1"),
+    ],
+)
+def test_an_octopus_that_leaves_out_a_name(repo: Builder, message: str) -> None:
+    """In doubt nothing is approved, not even what it does name."""
+    one = repo.propose(repo.root, {"a": "A"}, "cand_1")
+    two = repo.propose(repo.root, {"b": "B"}, "cand_2")
+    tip = repo.merge(repo.root, [one, two], message)
+
+    assert repo.kind(tip) == "sync"
+    assert repo.approved(tip) == {}
+
+
+def test_an_octopus_that_names_more_than_it_merged(repo: Builder) -> None:
+    """Git names no branch that another one contains; somebody wrote this by hand."""
+    one = repo.propose(repo.root, {"a": "A"}, "cand_1")
+    tip = repo.merge(repo.root, repo.propose(one, {"b": "B"}, "cand_2"), BOTH)
+
+    assert repo.kind(tip) == "sync"
+    assert repo.approved(tip) == {}
+    assert repo.unreviewed(tip) == {"a", "b"}
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_merge_of_nothing(repo: Builder, again: bool) -> None:
+    """The other parent is the first one once more, or one that it contains."""
+    main = repo.approve(repo.root, {"a": "A"}, "cand_0")
+    tip = repo.apply(main, main if again else repo.root, "cand_1", {"a": "E", "evil": "E"})
+
+    assert repo.approved(tip) == {"a": "A"}
+    assert repo.unreviewed(tip) == {"a", "evil"}
+    assert repo.judged(tip).line[-1].applied == ()
+
+
 def test_a_deletion(repo: Builder) -> None:
     """A candidate that removes the file deletes the entry; the change says what was there."""
     main = repo.approve(repo.root, {"a": "A"}, "cand_1")
