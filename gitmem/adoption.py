@@ -12,9 +12,10 @@ from gitmem.git.folder import Folder
 from gitmem.git.transaction import RefChange
 from gitmem.memory import Decision, Memory, actor_person, now_as
 from gitmem.model import entries, messages, trailers
-from gitmem.model.approval import Judgement
-from gitmem.model.candidates import Candidate
+from gitmem.model.approval import Judgement, merge_contents
+from gitmem.model.candidates import Candidate, Proposed
 from gitmem.model.history import Content, Person
+from gitmem.model.merge import Conflict
 from gitmem.store import Store
 
 
@@ -271,10 +272,10 @@ def reopen(memory: Memory, name: str, *, by: Person, scope: str | None = None) -
     message = messages.proposal(
         found.id, keys, found.rationale, told, actor=found.actor, reopened=True
     )
-    contents = {item.key: _data(store, item.key, item.content) for item in found.entries}
     person = now_as(by)
     with checkout.deciding(tierrepo.place_of(store.place)):
-        commit = store.write_candidate(contents, message, person)
+        contents = {item.key: _on_today(store, item) for item in found.entries}
+        commit = store.write_candidate(contents, message, person, found.files)
         git_dir = store.place.git_dir
         kept = layout.kept_ref(found.id)
         changes = [
@@ -283,6 +284,12 @@ def reopen(memory: Memory, name: str, *, by: Person, scope: str | None = None) -
         ]
         checkout.move(tierrepo.place_of(store.place), changes)
     return Decision(commit, found.id, tuple(item.id for item in found.entries))
+
+
+def _on_today(store: Store, item: Proposed) -> bytes | None:
+    """A candidate's change of one entry on top of what is approved now; its own text where they conflict."""
+    merged = merge_contents(store.objects, item.key, item.base, item.approved, item.content)
+    return _data(store, item.key, item.content if isinstance(merged, Conflict) else merged)
 
 
 def _closing(store: Store, found: Candidate) -> str:

@@ -160,9 +160,9 @@ def _last_to_touch(store: Store, path: str) -> str:
     ledger = store.ledger()
     for judgement in reversed(ledger.line):
         tree = store.objects.commit(judgement.commit).tree
-        above = [store.objects.commit(parent).tree for parent in judgement.parents[:1]]
-        before = above[0] if above else layout.EMPTY_TREE
-        if path in store.objects.path_changes(before, tree):
+        above = [store.objects.commit(parent).tree for parent in judgement.line_parents]
+        befores = above or [layout.EMPTY_TREE]
+        if all(path in store.objects.path_changes(before, tree) for before in befores):
             return judgement.commit
     return ledger.line[-1].commit
 

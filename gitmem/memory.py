@@ -195,6 +195,7 @@ class Memory:
         grounds: _Grounds,
         *,
         wanted: str | None = None,
+        droppable: bool = True,
     ) -> Outcome:
         """Make a candidate of entries; `wanted` is its id, if no other one has that."""
         _check_proposal(made, grounds)
@@ -213,6 +214,8 @@ class Memory:
             commit = store.write_candidate(contents, message, actor_person(grounds.actor, at))
             store.open_candidate(id_, commit, _said(made))
         except OSError as error:
+            if not droppable:
+                raise
             return self._drop(store, id_, made, grounds, error)
         return Outcome(id_, made=True)
 
@@ -407,7 +410,7 @@ class Memory:
                 raise BadInputError(
                     "patch-no-entry", f"the patch is not one of {ids.entry_id(drop.key)} alone"
                 )
-        return self._propose(store, made, grounds, wanted=drop.candidate).id
+        return self._propose(store, made, grounds, wanted=drop.candidate, droppable=False).id
 
     def apply(
         self, name: str, *, by: Person, expect: str | None = None, scope: str | None = None

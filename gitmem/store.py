@@ -463,16 +463,20 @@ class Store:
     # -- writing ---------------------------------------------------------------------------
 
     def write_candidate(
-        self, contents: Mapping[str, bytes | None], message: str, author: Person
+        self,
+        contents: Mapping[str, bytes | None],
+        message: str,
+        author: Person,
+        files: Mapping[str, Content] | None = None,
     ) -> str:
         """Write the first commit of a candidate and give its id; no ref moves.
 
-        `contents` are the entries' new bytes, None deletes. It stands on `memory/main`,
-        or on what is below unreviewed content of these entries.
+        `contents` are the entries' new bytes, None deletes; `files` other files, by path.
+        It stands on `memory/main`, or on what is below unreviewed content of these entries.
         """
         above = self.fork_for(contents)
         below = layout.EMPTY_TREE if above is None else self.objects.commit(above).tree
-        tree = self.objects.write_tree(below, self.written(contents))
+        tree = self.objects.write_tree(below, {**(files or {}), **self.written(contents)})
         return self.objects.write_commit(tree, [] if above is None else [above], message, author)
 
     def written(self, contents: Mapping[str, bytes | None]) -> dict[str, Content]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem import ids, index, layout, witness
-from gitmem.errors import BadInputError
+from gitmem.errors import BadInputError, ObjectMissingError
 from gitmem.git import discover, refs
 from gitmem.git.bulk import Batch
 from gitmem.layout import TierPlace, Tiers
@@ -120,15 +120,12 @@ def memories_of(place: TierPlace, view: index.CachedView) -> list[tiers.Memory]:
         return []
     batch = Batch(place.git_dir)
     found = batch.read_all([known.blob for known in view.entries])
-    texts = [
-        data[1][known.body :].decode("utf-8") if data is not None else None
-        for known, data in zip(view.entries, found, strict=True)
-    ]
-    return [
-        _memory(place.scope, known, text)
-        for known, text in zip(view.entries, texts, strict=True)
-        if text is not None
-    ]
+    memories: list[tiers.Memory] = []
+    for known, item in zip(view.entries, found, strict=True):
+        if item is None:
+            raise ObjectMissingError(known.blob, f"is missing: the text of mem_{known.key}")
+        memories.append(_memory(place.scope, known, item[1][known.body :].decode("utf-8")))
+    return memories
 
 
 def _memory(tier: str, known: index.Known, text: str) -> tiers.Memory:

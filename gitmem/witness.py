@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem import config, files
+from gitmem.git.bulk import Batch
 
 
 def read(git_dir: Path) -> str | None:
@@ -26,8 +27,9 @@ def read(git_dir: Path) -> str | None:
     tip = record.get("tip") if isinstance(record, dict) else None
     if not isinstance(tip, str):
         return None
-    same_place = record.get("path") == str(git_dir)
-    return tip if same_place or (git_dir / "objects" / tip[:2] / tip[2:]).exists() else None
+    if record.get("path") == str(git_dir) or Batch(git_dir).read(tip) is not None:
+        return tip
+    return None
 
 
 def write(git_dir: Path, tip: str) -> None:

@@ -212,3 +212,17 @@ def test_an_open_one_can_not_be_reopened(memory: Memory) -> None:
     id_ = memory.propose(Draft("x", "X.", "fact"), rationale="why").id
     with pytest.raises(ConflictError, match="is pending"):
         adoption.reopen(memory, id_, by=memory.person())
+
+
+def test_reopen_where_the_entry_has_moved_on(memory: Memory) -> None:
+    """The candidate's change comes on top of what others approved meanwhile."""
+    person = memory.person()
+    memory.add(Draft("x", "one\n\ntwo\n\nthree", "fact"), by=person)
+    id_ = memory.propose(Draft("x", "ONE\n\ntwo\n\nthree"), rationale="why").id
+    memory.discard(id_, by=person)
+    memory.add(Draft("x", "one\n\ntwo\n\nTHREE"), by=person)
+
+    adoption.reopen(memory, id_, by=person)
+    memory.apply(id_, by=person)
+
+    assert "ONE\n\ntwo\n\nTHREE" in _context(memory)

@@ -88,7 +88,9 @@ def revert(message: str, commit: str, parents: Sequence[str], reason: str) -> st
         named = f"This reverts commit {commit}, reversing\nchanges made to {parents[0]}."
     body = f"{reason.strip()}\n\n{named}" if reason.strip() else named
     told = [(trailers.EVENT, "memory.reverted"), (trailers.REVERTS, commit)]
-    return trailers.compose(f'Revert "{trailers.parse(message).subject}"', body, told)
+    # A lone carriage return is no line end to git, and none may stand in a subject of ours.
+    subject = " ".join(trailers.parse(message).subject.split())
+    return trailers.compose(f'Revert "{subject}"', body, told)
 
 
 def restore(commit: str, reason: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,11 @@ from gitmem.model.entries import key_of_path
 if TYPE_CHECKING:
     from unidiff.patch import Hunk, Line
 
+# What git writes besides text: modes other than an ordinary file's, renames, copies, binary data.
+_STRANGE = re.compile(
+    r"^(?:(?:old|new) mode|(?:new|deleted) file mode (?!100644$)|rename |copy |GIT binary).*$",
+    re.MULTILINE,
+)
 # As unidiff marks the line "\\ No newline at end of file".
 LINE_TYPE_NO_NEWLINE = "\\"
 
@@ -29,6 +35,14 @@ def apply(diff: str, read: Reader) -> dict[str, str | None]:
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
+    strange = _STRANGE.search(diff)
+    if strange is not None:
+        raise BadInputError(
+            "patch-no-entry",
+            "the patch does more than change text",
+            context=strange[0],
+            hint="an entry is an ordinary file under its own name",
+        )
     try:
         patch = PatchSet(diff)
     except UnidiffParseError as error:
@@ -50,6 +64,8 @@ def apply(diff: str, read: Reader) -> dict[str, str | None]:
         if not added and before is None:
             raise _unfit(key, "there is no such approved entry")
         after = _patched(key, before or "", [_Hunk.of(hunk) for hunk in file])
+        if removed and after:
+            raise _unfit(key, "it deletes the entry, which has more text than the patch knows")
         changed[key] = None if removed else after
     return changed
 

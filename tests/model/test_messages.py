@@ -78,3 +78,10 @@ def test_a_closing_commit_has_the_reason_as_its_body() -> None:
         (trailers.CANDIDATE, "c"),
         (trailers.NEVER, "true"),
     )
+
+
+def test_a_revert_of_a_commit_with_an_odd_subject() -> None:
+    """A carriage return in a subject made by hand does not stop the revert."""
+    message = messages.revert("odd\rsubject\n", COMMIT, ("a" * 40,), "")
+
+    assert trailers.parse(message).subject == 'Revert "odd subject"'

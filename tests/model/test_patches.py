@@ -98,6 +98,12 @@ def test_two_places_equally_near_are_none() -> None:
         (_diff(None, "b\n"), "patch-does-not-apply"),
         (_diff("a\n", "b\n", "other.md"), "patch-does-not-apply"),
         (_diff("a\n", "b\n") * 2, "patch-invalid"),
+        ("new file mode 120000\n" + _diff(None, "b\n"), "patch-no-entry"),
+        ("old mode 100644\nnew mode 100755\n" + _diff("a\n", "b\n"), "patch-no-entry"),
+        (
+            _diff("", None) or "--- a/topic/one.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+            "patch-does-not-apply",
+        ),
     ],
 )
 def test_what_is_refused(diff: str, reference: str) -> None:
