@@ -145,6 +145,61 @@ class World:
         files = {f"{key}.md": self.stored(view.content(objects, key)) for key in KEYS}
         self.mains[clone] = self.repo.commit([theirs, ours], {}, message, files=files)
 
+    def pull_here(self, clone: int, other: int) -> None:
+        """A pull as plain git makes it: the own tip first."""
+        self.mains[clone], self.mains[other] = self.mains[other], self.mains[clone]
+        before = self.mains[clone]
+        self.pull(clone, other)
+        self.mains[other] = before
+
+    def edit(self, which: int, key: int, part: int) -> None:
+        """An agent puts a further commit on a candidate."""
+        if not self.candidates:
+            return
+        self.count += 1
+        at = which % len(self.candidates)
+        id_, tip = self.candidates[at]
+        content = self.repo.objects.content(self.repo.objects.commit(tip).tree, KEYS[key])
+        body = "one\n\ntwo\n\nthree"
+        if content is not None:
+            body = self.repo.body(self.repo.objects, KEYS[key], content)
+        paragraphs = body.split("\n\n")
+        paragraphs[part % len(paragraphs)] = f"edit {self.count}"
+        if EVIL not in body:
+            tip = self.repo.plain(tip, {KEYS[key]: "\n\n".join(paragraphs)})
+        self.candidates[at] = (id_, tip)
+
+    def stack(self, which: int, key: int) -> None:
+        """An agent proposes something on top of another candidate."""
+        if self.candidates:
+            self.count += 1
+            id_, below = f"cand_{self.count}", self.candidates[which % len(self.candidates)][1]
+            tip = self.repo.propose(below, {KEYS[key]: f"stacked {self.count}"}, id_)
+            self.candidates.append((id_, tip))
+
+    def main_in(self, clone: int, which: int) -> None:
+        """A candidate is put onto today's main: what conflicts is as the candidate has it."""
+        if not self.candidates:
+            return
+        at = which % len(self.candidates)
+        id_, tip = self.candidates[at]
+        main, objects, ledger = self.mains[clone], self.repo.objects, self.ledger(clone)
+        if objects.is_ancestor(main, tip) or objects.is_ancestor(tip, main):
+            return
+        ancestry = Ancestry(objects, ledger)
+        files: dict[str, Content] = {}
+        for item in ancestry.proposals(ancestry.base(main, tip, ancestry.own_line(main, tip)), tip):
+            if self.is_evil(item.theirs):
+                return
+            approved = ledger.view.content(objects, item.key)
+            merged = merge_contents(objects, item.key, item.base, approved, item.theirs)
+            if isinstance(merged, merge.Conflict):
+                merged = item.theirs
+            files[f"{item.key}.md"] = self.stored(merged)
+        tree = objects.write_tree(objects.commit(main).tree, files)
+        message = f"Merge branch 'memory/main' into memory/candidate/{id_}\n"
+        self.candidates[at] = (id_, self.repo.commit([tip, main], {}, message, tree=tree))
+
     # -- attacks ---------------------------------------------------------------------------
 
     def evil(self, number: int) -> str:
@@ -190,6 +245,67 @@ class World:
         changes = {KEYS[key]: self.evil(4)}
         self.mains[clone] = self.repo.pull(self.mains[clone], other, changes)
 
+    def ours_pull(self, clone: int, key: int) -> None:
+        """A pull that drops the other side, or its own."""
+        self.attacked = True
+        self.count += 1
+        ours, theirs = self.mains[clone], self.mains[(clone + 1 + key % 2) % CLONES]
+        tree = self.repo.objects.commit(ours if key else theirs).tree
+        message = f"Merge branch 'memory/main' of /srv/{self.count}\n"
+        self.mains[clone] = self.repo.commit([ours, theirs], {}, message, tree=tree)
+
+    def evil_below(self, clone: int, key: int) -> None:
+        """Candidates whose first commit writes what their last one does not show."""
+        self.attacked = True
+        main, name = self.mains[clone], f"innocent{key}"
+        below = self.repo.plain(main, {KEYS[key]: self.evil(5)})
+        tree = self.repo.objects.commit(main).tree
+        for above in (below, self.repo.plain(below, {name: f"text {self.count}"})):
+            self.count += 1
+            message = f"clean {self.count}\n"
+            tip = self.repo.commit([above], {name: f"text {self.count}"}, message, tree=tree)
+            self.candidates.append((f"hand_{self.count}", tip))
+
+    def taken(self, clone: int, which: int, message: str, *, swapped: bool = False) -> None:
+        """A merge of a candidate's whole tree, or with None as the other parent a plain commit."""
+        self.attacked = True
+        self.count += 1
+        if self.candidates:
+            id_, tip = self.candidates[which % len(self.candidates)]
+            told = message.format(id=id_, tip=tip, count=self.count)
+            main, tree = self.mains[clone], self.repo.objects.commit(tip).tree
+            merged = message.startswith("Merge")
+            parents = [tip, main] if swapped else [main, *([tip] if merged else [])]
+            self.mains[clone] = self.repo.commit(parents, {}, told, tree=tree)
+
+    def by_id(self, clone: int, which: int) -> None:
+        """A candidate is merged by its commit's id."""
+        self.taken(clone, which, "Merge commit '{tip}'\n\n{count}\n")
+
+    def swapped(self, clone: int, which: int) -> None:
+        """Main is moved onto the merge of main into a candidate."""
+        self.taken(
+            clone,
+            which,
+            "Merge branch 'memory/main' into memory/candidate/{id}\n\n{count}\n",
+            swapped=True,
+        )
+
+    def squash(self, clone: int, which: int) -> None:
+        """A candidate is squashed, with an apply's trailers."""
+        self.taken(clone, which, "squash {count}\n\nMemory-Candidate: {id}\n")
+
+    def old_state(self, clone: int, back: int) -> None:
+        """A direct commit of an older tree, with the message of a revert of it, or of a sync."""
+        self.attacked = True
+        self.count += 1
+        line = self.ledger(clone).line
+        old = line[-1 - back % len(line)]
+        syncs = [judgement for judgement in line if judgement.kind == "sync"] or [line[0]]
+        message = f'Revert "{self.count}"\n\nThis reverts commit {syncs[-1].commit}.\n'
+        tree = self.repo.objects.commit(old.commit).tree
+        self.mains[clone] = self.repo.commit([self.mains[clone]], {}, message, tree=tree)
+
 
 CLONE = st.integers(0, CLONES - 1)
 SMALL = st.integers(0, 2)
@@ -200,10 +316,15 @@ HONEST = st.one_of(
     st.tuples(st.just("revert"), CLONE, st.integers(0, 4)),
     st.tuples(st.just("delete"), CLONE, SMALL),
     st.tuples(st.just("pull"), CLONE, CLONE),
+    st.tuples(st.just("pull_here"), CLONE, CLONE),
+    st.tuples(st.just("edit"), SMALL, SMALL, SMALL),
+    st.tuples(st.just("stack"), SMALL, SMALL),
+    st.tuples(st.just("main_in"), CLONE, SMALL),
 )
-ATTACK = st.tuples(
-    st.sampled_from(["direct", "forward", "forged_revert", "evil_apply", "evil_pull"]), CLONE, SMALL
-)
+# What nobody could take for a merge of something else: it changes nothing that is approved.
+INERT = ("direct", "forward", "forged_revert", "squash", "old_state")
+MERGES = ("evil_apply", "evil_pull", "ours_pull", "evil_below", "by_id", "swapped")
+ATTACK = st.tuples(st.sampled_from([*INERT, *MERGES]), CLONE, SMALL)
 LAWS = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
@@ -262,6 +383,40 @@ def test_a_verdict_depends_on_the_commit_alone(moves: list[tuple[object, ...]]) 
             ledger = known[clone]
             assert ledger is not None
             assert ledger.line == repo.judged(main).line
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=20), CLONE, SMALL)
+@LAWS
+def test_nothing_that_is_approved_gets_lost(
+    moves: list[tuple[object, ...]], clone: int, number: int
+) -> None:
+    """A commit that no approval is leaves the approved view as it was, whatever it does."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, moves)
+        approved, main = bodies(world, clone), world.mains[clone]
+        for attack in INERT:
+            world.mains[clone] = main
+            play(world, [(attack, clone, number)])
+
+            assert bodies(world, clone) == approved
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=25))
+@LAWS
+def test_all_that_is_unreviewed_is_said(moves: list[tuple[object, ...]]) -> None:
+    """Wherever a file is not as approved, some commit is to blame for it, and nowhere else."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, moves)
+        for main in world.mains:
+            ledger, objects = repo.judged(main), repo.objects
+            tree, view = objects.contents(ledger.view.tree), ledger.view.contents(objects)
+            differ = {key for key in {*tree, *view} if tree.get(key) != view.get(key)}
+
+            assert ledger.view.held.keys() == differ
+            for key in {*tree, *view}:
+                assert bool(ledger.culprits(key)) == (key in differ)
 
 
 @given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=20))
