@@ -391,7 +391,7 @@ def test_a_merge_by_hand_is_no_inferred_apply(tier: Tier) -> None:
     assert decided[1:] == [
         ("candidate.applied", tier.ids["X"], False),
         ("memory.reverted", tier.ids["X"], False),
-        ("memory.reverted", None, False),
+        ("memory.reverted", tier.ids["X"], False),
     ]
     assert "The fact X." in tier.memory.context(context.Options()).context.text
 
