@@ -111,8 +111,8 @@ class Ledger:
     """Commits of applied candidates' lines, with the position of the first apply that has them."""
     linear: bool = True
     """Each commit so far stands on the one before it: all of the line are ancestors of its end."""
-    tree: dict[str, Content] | None = None
-    """What the tree of the last commit has, as far as the line has changed it from the one before."""
+    tree: dict[str, Content] = field(default_factory=dict)
+    """What the last commit's tree has, by key; None too for what is gone."""
 
     def reach(self, commit: Commit, kind: Kind) -> None:
         """Get ready for the verdict on the next commit, whose line parents are all in."""
@@ -208,15 +208,13 @@ def judge(
 
 
 def _follow(history: History, ledger: Ledger) -> None:
-    """Keep `ledger.tree` at the last commit, where the line goes on from the one before it."""
-    last = ledger.line[-1]
-    if not last.parents:
-        ledger.tree = dict(history.contents(last.view.tree)) if len(ledger.line) == 1 else None
-    elif ledger.tree is not None and ledger.line[-2].commit == last.parents[0]:
-        for key, (_, after) in history.changes(ledger.line[-2].view.tree, last.view.tree).items():
-            ledger.tree[key] = after
-    else:
-        ledger.tree = None
+    """Keep `ledger.tree` at the last commit."""
+    last = ledger.line[-1].view.tree
+    if len(ledger.line) == 1:
+        ledger.tree.update(history.contents(last))
+        return
+    for key, (_, after) in history.changes(ledger.line[-2].view.tree, last).items():
+        ledger.tree[key] = after
 
 
 def _extends(order: Sequence[tuple[Commit, Kind]], start: str, tip: str) -> bool:
@@ -521,7 +519,7 @@ class _Judge:
     def _in_parent(self, key: str) -> Content:
         """What the first parent's tree has."""
         parent = self.commit.parents[0]
-        if self.ledger.tree is not None and self.ledger.line[-1].commit == parent:
+        if self.ledger.line[-1].commit == parent:
             return self.ledger.tree.get(key)
         return self.history.content(self.ledger.of(parent).view.tree, key)
 

@@ -13,7 +13,7 @@ from build import Builder, text, trailer
 
 from gitmem.git.objects import Objects
 from gitmem.model import approval, trailers
-from gitmem.model.history import Blob
+from gitmem.model.history import Blob, Content
 
 THREE = "one\n\ntwo\n\nthree"
 
@@ -75,6 +75,35 @@ def test_a_conflict_settled_by_hand_is_covered(repo: Builder) -> None:
 
     assert repo.approved(repo.apply(main, one, "cand_1", {"a": "both"})) == {"a": "both"}
     assert repo.approved(repo.apply(main, one, "cand_1", {"a": None})) == {}
+
+
+def written_by_hand(repo: Builder, body: str) -> dict[str, Content]:
+    """The entry `a` as nobody's program writes it: the merge rule would write it anew."""
+    data = f"---\ntype:   fact\n---\n{body}\n".encode()
+    return {"a.md": repo.objects.write_blob(data)}
+
+
+def two_edits_by_hand(repo: Builder) -> tuple[str, str, str]:
+    """A main with one edit applied, the open candidate with the other, and what both are together."""
+    base = repo.apply(
+        repo.root, repo.commit([repo.root], {}, files=written_by_hand(repo, THREE)), "by_hand"
+    )
+    one = repo.commit([base], {}, files=written_by_hand(repo, THREE.replace("one", "ONE")))
+    two = repo.commit([base], {}, files=written_by_hand(repo, THREE.replace("three", "THREE")))
+    merged = THREE.replace("one", "ONE").replace("three", "THREE")
+    return repo.apply(base, two, "second"), one, merged
+
+
+def test_the_text_merge_of_git_is_covered(repo: Builder) -> None:
+    """Byte for byte; a space more is another text."""
+    main, one, merged = two_edits_by_hand(repo)
+    named = "Merge branch 'memory/candidate/first' into memory/main\n"
+
+    tip = repo.commit([main, one], {}, named, files=written_by_hand(repo, merged))
+    assert repo.approved(tip) == {"a": merged}
+    assert repo.unreviewed(tip) == set()
+    tip = repo.commit([main, one], {}, named, files=written_by_hand(repo, merged + " "))
+    assert repo.unreviewed(tip) == {"a"}
 
 
 def test_a_conflict_over_unreviewed_text_is_not(repo: Builder) -> None:
@@ -466,6 +495,40 @@ def test_a_revert_of_what_is_not_on_the_line(repo: Builder) -> None:
     assert repo.unreviewed(tip) == {"a"}
 
 
+def test_a_revert_of_a_commit_of_another_line(repo: Builder) -> None:
+    """It is no approval where it stands, and a sync of the two lines makes it none."""
+    base = repo.approve(repo.root, {"a": "old"}, "cand_0")
+    other = repo.approve(base, {"a": "new"}, "cand_1")
+    main = repo.commit([base], {"a": "new"})
+    forged = repo.revert(main, other, {"a": "old", "b": "B"})
+    tip = repo.pull(other, forged, {"b": "B"})
+
+    for judged in (repo.judged(forged), repo.judged(tip)):
+        assert judged.of(forged).kind == "direct"
+        assert set(judged.of(forged).unreviewed) == {"b"}
+
+
+def test_a_revert_of_one_candidate_that_settles_another_entry(repo: Builder) -> None:
+    """What a commit never touched is not taken back by its revert: the message says the untrue."""
+    main = repo.approve(repo.root, {"a": "A", "b": "B"}, "cand_1")
+    second = repo.approve(main, {"c": "C"}, "cand_2")
+    tip = repo.revert(repo.commit([second], {"a": "E"}), second, {"a": "A"})
+
+    assert repo.kind(tip) == "direct"
+    assert repo.approved(tip) == {"a": "A", "b": "B", "c": "C"}
+    assert repo.unreviewed(tip) == set()
+
+
+def test_a_revert_of_a_creation_that_was_edited_since(repo: Builder) -> None:
+    """The rule finds a conflict, and a revert settles none: a candidate can delete it."""
+    first = repo.approve(repo.root, {"a": "A"}, "cand_1")
+    second = repo.approve(first, {"a": "A2"}, "cand_2")
+    tip = repo.revert(second, first, {"a": None})
+
+    assert repo.approved(tip) == {"a": "A2"}
+    assert repo.unreviewed(tip) == {"a"}
+
+
 def test_a_revert_of_an_unreviewed_commit(repo: Builder) -> None:
     """The file is as approved again; nothing else changes."""
     main = repo.approve(repo.root, {"a": "A"}, "cand_1")
@@ -528,6 +591,29 @@ def test_a_sync_that_slips_something_in(repo: Builder) -> None:
 
     assert repo.approved(tip) == {"a": "A", "b": "B"}
     assert repo.unreviewed(tip) == {"evil"}
+
+
+def test_a_sync_by_the_text_merge_of_git(repo: Builder) -> None:
+    """A pull merges whole files, and both sides are approved."""
+    main, one, merged = two_edits_by_hand(repo)
+    (base,) = repo.objects.merge_bases(main, one)
+    other, files = repo.apply(base, one, "first"), written_by_hand(repo, merged)
+    tip = repo.commit([main, other], {}, "Merge branch 'memory/main' of x\n", files=files)
+
+    assert repo.approved(tip) == {"a": merged}
+    assert repo.unreviewed(tip) == set()
+
+
+def test_a_sync_of_an_edit_and_another_mode(repo: Builder) -> None:
+    """What is no ordinary file merges with nothing: the first parent's content stays."""
+    base = repo.approve(repo.root, {"a": THREE}, "cand_0")
+    ours = repo.approve(base, {"a": THREE.replace("one", "ONE")}, "cand_1")
+    blob = repo.objects.write_blob(text("a", THREE.replace("three", "THREE")))
+    other = repo.commit([base], {}, files={"a.md": Blob(blob.id, 0o100755)})
+    tip = repo.pull(ours, repo.apply(base, other, "cand_2"), {})
+
+    assert repo.approved(tip) == {"a": THREE.replace("one", "ONE")}
+    assert repo.judged(tip).line[-1].conflicts == ("a",)
 
 
 def test_a_sync_in_which_both_changed_one_entry(repo: Builder) -> None:
@@ -696,6 +782,50 @@ def test_a_stacked_candidate_over_unreviewed_text(repo: Builder) -> None:
     tip = repo.apply(repo.apply(direct, below, "cand_1"), above, "cand_2", {"a": changed})
 
     assert repo.approved(tip) == {"a": THREE, "b": "B"}
+    assert repo.unreviewed(tip) == {"a"}
+
+
+def crossed(repo: Builder, left: str, right: str) -> tuple[str, str]:
+    """Two lines that have merged one another: `left` and `right` are both their merge bases."""
+    body = THREE.replace("one", "ONE").replace("three", "THREE")
+    return repo.pull(left, right, {"a": body}), repo.pull(right, left, {"a": body})
+
+
+def test_a_candidate_with_two_merge_bases(repo: Builder) -> None:
+    """Its base is what the rule makes of both: neither's own edit counts as the candidate's."""
+    base = repo.approve(repo.root, {"a": THREE}, "cand_0")
+    left = repo.approve(base, {"a": THREE.replace("one", "ONE")}, "cand_1")
+    right = repo.approve(base, {"a": THREE.replace("three", "THREE")}, "cand_2")
+    ours, theirs = crossed(repo, left, right)
+    both = repo.approved(ours)["a"]
+    main = repo.approve(ours, {"a": None}, "cand_3")
+    innocent = repo.apply(main, repo.propose(theirs, {"b": "B"}, "cand_4"), "cand_4", {"b": "B"})
+    edited = repo.propose(theirs, {"a": both.replace("two", "TWO")}, "cand_5")
+
+    assert repo.approved(innocent) == {"b": "B"}
+    assert repo.unreviewed(innocent) == set()
+    assert set(repo.approved(repo.apply(ours, edited, "cand_5"))["a"].split()) == {
+        "ONE",
+        "TWO",
+        "THREE",
+    }
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_candidate_with_an_unreviewed_merge_base(repo: Builder, side: int) -> None:
+    """One of two bases with unreviewed content is enough: it is in doubt what the diff shows."""
+    base = repo.approve(repo.root, {"a": THREE}, "cand_0")
+    bases = [
+        repo.commit([base], {"a": "slipped in"}) if number == side else base for number in (0, 1)
+    ]
+    left = repo.approve(bases[0], {"l": "L"}, "cand_1")
+    right = repo.approve(bases[1], {"r": "R"}, "cand_2")
+    carried = {"a": "slipped in", "l": "L", "r": "R"}
+    ours, theirs = repo.pull(left, right, carried), repo.pull(right, left, carried)
+    candidate = repo.propose(theirs, {"a": "slipped in, and more"}, "cand_3")
+    tip = repo.apply(ours, candidate, "cand_3", {"a": "slipped in, and more"})
+
+    assert repo.approved(tip) == {"a": THREE, "l": "L", "r": "R"}
     assert repo.unreviewed(tip) == {"a"}
 
 

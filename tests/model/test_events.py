@@ -206,6 +206,17 @@ def test_a_sync_says_what_its_lines_did_not(repo: Builder) -> None:
     assert fold(events) == repo.judged(tip).view.contents(repo.objects)
 
 
+def test_a_sync_with_a_line_that_changed_its_mind(repo: Builder) -> None:
+    """The other line changed an entry and changed it back: the log's last word was the old text."""
+    base = repo.approve(repo.root, {"a": "old"}, "cand_0")
+    ours = repo.approve(base, {"a": "new"}, "cand_1")
+    tried = repo.approve(base, {"a": "tried"}, "cand_2")
+    tip = repo.pull(ours, repo.revert(tried, tried, {"a": "old"}), {})
+
+    assert repo.approved(tip) == {"a": "new"}
+    assert fold(log(repo, tip)) == repo.judged(tip).view.contents(repo.objects)
+
+
 def test_a_sync_over_one_that_corrected(repo: Builder) -> None:
     """Two lines joined twice: what the inner sync said is put right by the outer one."""
     left = repo.approve(repo.root, {"a": "both"}, "cand_1")
