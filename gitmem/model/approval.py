@@ -719,6 +719,9 @@ def _is_text_merge(
     """Whether `found` is what git's own text merge makes of the three."""
     if base is None or ours is None or theirs is None or found is None:
         return False
+    if ours in (base, theirs) or theirs == base:
+        # The rule takes one side as it is, and git does no other.
+        return False
     if not (base.regular and ours.regular and theirs.regular and found.regular):
         return False
     merged = history.text_merge(base, ours, theirs)

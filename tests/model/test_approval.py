@@ -593,6 +593,19 @@ def test_a_sync_that_slips_something_in(repo: Builder) -> None:
     assert repo.unreviewed(tip) == {"evil"}
 
 
+@pytest.mark.parametrize("found", [b"slipped in", b"---\ntype: fact\n---\nslipped in\n"])
+def test_an_empty_file(repo: Builder, found: bytes) -> None:
+    """A candidate may make any file; that of nothing is judged as every other."""
+    main = repo.approve(repo.root, {"a": "A"}, "cand_1")
+    empty = repo.commit([main], {}, files={"a.md": repo.objects.write_blob(b"")})
+    named = "Merge branch 'memory/candidate/by_hand' into memory/main\n"
+    tip = repo.commit([main, empty], {}, named, files={"a.md": repo.objects.write_blob(found)})
+
+    assert repo.approved(repo.apply(main, empty, "by_hand")) == {"a": ""}
+    assert repo.approved(tip) == {"a": "A"}
+    assert repo.unreviewed(tip) == {"a"}
+
+
 def test_a_sync_by_the_text_merge_of_git(repo: Builder) -> None:
     """A pull merges whole files, and both sides are approved."""
     main, one, merged = two_edits_by_hand(repo)
