@@ -471,22 +471,29 @@ class Memory:
         return left
 
     def _anchors(self, store: Store) -> list[RefChange]:
-        """The anchors that pending candidates lack, or that lag behind them."""
-        git_dir = store.place.git_dir
-        kept = refs.listed(git_dir, layout.KEPT)
-        lacking = {
-            ref: tip
-            for ref, tip in refs.listed(git_dir, layout.CANDIDATES).items()
-            if ids.is_candidate_id(id_ := ref.removeprefix(layout.CANDIDATES))
-            and kept.get(layout.kept_ref(id_)) != tip
+        """The anchors that pending candidates lack, that lag behind them, or that are done with.
+
+        What a merge by hand applied needs none: `memory/main` holds its commits.
+        """
+        git_dir, inside = store.place.git_dir, store.ledger().inside
+        heads, kept = refs.listed(git_dir, layout.CANDIDATES), refs.listed(git_dir, layout.KEPT)
+        wanted = {
+            layout.kept_ref(id_): tip
+            for ref, tip in heads.items()
+            if ids.is_candidate_id(id_ := ref.removeprefix(layout.CANDIDATES)) and tip not in inside
         }
-        there = store.objects.commits_among(set(lacking.values()))
-        names = {
-            layout.kept_ref(ref.removeprefix(layout.CANDIDATES)): tip
-            for ref, tip in lacking.items()
-            if tip in there
-        }
-        return [RefChange(name, tip, kept.get(name)) for name, tip in names.items()]
+        there = store.objects.commits_among(set(wanted.values()))
+        moved = [
+            RefChange(name, tip, kept.get(name))
+            for name, tip in wanted.items()
+            if tip in there and kept.get(name) != tip
+        ]
+        done = [
+            RefChange(name, None, tip)
+            for name, tip in kept.items()
+            if tip in inside and name not in wanted
+        ]
+        return [*moved, *done]
 
     def discard(
         self,

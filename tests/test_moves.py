@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem import adoption, clock
+from gitmem.git import refs
 from gitmem.memory import Draft, Memory, open_memory
 from gitmem.model.context import Options
 
@@ -286,3 +287,14 @@ def test_a_pull_that_rebases_flattens_approvals(
 
     assert "a fact" not in memory.context(Options()).context.text
     assert [u.id for u in memory.context(Options()).unreviewed] == ["mem_new"]
+
+
+def test_the_anchor_of_what_was_merged_by_hand_goes(prepared: Callable[[str], Both]) -> None:
+    """The next decision takes it out: memory/main holds the commits; the branch is git's own."""
+    at = prepared("anchored")
+    _plain_apply(at)
+    at.again().add(Draft("later", "later", "fact"), by=at.memory.person())
+    repository = at.memory.path / ".git" / "gitmem" / "memory.git"
+
+    assert refs.listed(repository, "refs/memory/kept/") == {}
+    assert at.again().candidate(at.candidate).state == "applied"
