@@ -8,7 +8,7 @@ what came after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
@@ -22,6 +22,9 @@ from gitmem.model.merges import candidates_named, reverted_commit
 Kind = Literal["start", "apply", "revert", "sync", "direct"]
 NOTHING: Mapping[str, Content] = MappingProxyType({})
 _NO_CHANGES: Mapping[str, Change] = MappingProxyType({})
+# How deep merge bases of merge bases are looked for. Honest lines cross once or twice before they
+# have the same contents again; without an end a pushed history could take hours to judge.
+_CROSSINGS = 10
 
 
 def _nothing() -> Mapping[str, Content]:
@@ -346,30 +349,34 @@ class Ancestry:
             if theirs != at_base:
                 yield Proposal(key, at_base, theirs, grounded=grounded)
 
-    def merge_base(self, one: str, other: str, lines: tuple[str, ...]) -> Base | None:
+    def merge_base(
+        self, one: str, other: str, lines: tuple[str, ...], *, depth: int = 0
+    ) -> Base | None:
         """The merge base of two commits, as one; None where they share nothing.
 
         `lines` are the commits on whose approval lines it is looked for. Several
         bases are merged pairwise by the merge rule, in order of commit id; an entry
-        that conflicts there has no base.
+        that conflicts there has no base. So has one over which lines have crossed
+        more often than anybody can follow.
         """
-        bases = self.history.merge_bases(one, other)
+        bases = self.history.merge_bases(one, other) if depth < _CROSSINGS else ()
         if not bases:
             return None
         merged = self._single_base(bases[0], lines)
         for before, here in pairwise(bases):
-            merged = self._virtual_base(before, here, merged, lines)
+            second = self._single_base(here, lines)
+            differing = _differing(self.history, merged.view, second.view)
+            below = self.merge_base(before, here, lines, depth=depth + 1) if differing else None
+            merged = self._virtual_base(merged, second, below, differing)
         return merged
 
-    def _virtual_base(self, one: str, other: str, first: Base, lines: tuple[str, ...]) -> Base:
-        second = self._single_base(other, lines)
-        below = self.merge_base(one, other, lines)
+    def _virtual_base(
+        self, first: Base, second: Base, below: Base | None, differing: Iterable[str]
+    ) -> Base:
         held: dict[str, Content] = dict(first.view.held)
-        for key in _may_differ(self.history, below, second.view):
+        for key in differing:
             ours = first.view.content(self.history, key)
             theirs = second.view.content(self.history, key)
-            if ours == theirs:
-                continue
             at_base = below.view.content(self.history, key) if below is not None else None
             merged = merge_contents(self.history, key, at_base, ours, theirs, applied="ours")
             held[key] = None if isinstance(merged, merge.Conflict) else merged
@@ -726,6 +733,14 @@ def _is_text_merge(
         return False
     merged = history.text_merge(base, ours, theirs)
     return merged is not None and merged == history.data(found.id)
+
+
+def _differing(history: History, first: View, second: View) -> list[str]:
+    """The entries of which two views have different contents, sorted."""
+    keys = {*history.changes(first.tree, second.tree), *first.held, *second.held}
+    return sorted(
+        key for key in keys if first.content(history, key) != second.content(history, key)
+    )
 
 
 def _may_differ(history: History, base: Base | None, view: View) -> list[str]:

@@ -775,6 +775,22 @@ def test_a_result_that_the_rule_would_give_over_unreviewed_text(repo: Builder) -
     assert repo.unreviewed(tip) == {"a"}
 
 
+def test_a_text_below_a_candidates_last_commit(repo: Builder) -> None:
+    """A diff does not show it, so it never counts: not with the candidate, nor as a base afterwards."""
+    main = repo.approve(repo.root, {"a": THREE}, "cand_0")
+    below = repo.plain(main, {"a": THREE + "\n\nslipped in", "evil": "E"})
+    clean = repo.commit([below], {"a": THREE, "evil": None, "b": "B"})
+    applied = repo.apply(main, clean, "first", {"b": "B"})
+    changed = THREE.replace("one", "ONE")
+    fork = repo.plain(below, {"a": changed + "\n\nslipped in"})
+
+    assert repo.approved(applied) == {"a": THREE, "b": "B"}
+    assert repo.approved(repo.apply(applied, fork, "second", {"a": changed}))["a"] == changed
+    carried = repo.apply(applied, fork, "second", {"a": changed + "\n\nslipped in", "evil": "E"})
+    assert repo.approved(carried) == {"a": THREE, "b": "B"}
+    assert repo.unreviewed(carried) == {"a", "evil"}
+
+
 def test_a_merge_that_takes_the_candidates_whole_tree(repo: Builder) -> None:
     """`-s theirs` on an old base drops what others approved meanwhile: that is not covered."""
     candidate = repo.propose(repo.root, {"a": "A"}, "cand_1")
@@ -841,6 +857,20 @@ def test_a_candidate_with_an_unreviewed_merge_base(repo: Builder, first: bool) -
 
     assert repo.approved(tip) == {"a": THREE, "l": "L", "r": "R"}
     assert repo.unreviewed(tip) == {"a"}
+
+
+def test_lines_that_cross_again_and_again(repo: Builder) -> None:
+    """There is an end to looking for the bases of bases; what is approved on one line stays."""
+    left = repo.approve(repo.root, {"a": "left"}, "cand_1")
+    right = repo.approve(repo.root, {"a": "right", "b": "B"}, "cand_2")
+    for _ in range(12):
+        left, right = (
+            repo.approve(repo.pull(left, right, {"b": "B"}), {"a": "left"}, "cand_3"),
+            repo.approve(repo.pull(right, left, {}), {"a": "right"}, "cand_4"),
+        )
+
+    assert repo.approved(repo.pull(left, right, {"b": "B"})) == {"a": "left", "b": "B"}
+    assert repo.approved(repo.pull(right, left, {})) == {"a": "right", "b": "B"}
 
 
 def test_deletions_after_a_criss_cross(repo: Builder) -> None:
