@@ -298,3 +298,101 @@ def test_the_anchor_of_what_was_merged_by_hand_goes(prepared: Callable[[str], Bo
 
     assert refs.listed(repository, "refs/memory/kept/") == {}
     assert at.again().candidate(at.candidate).state == "applied"
+
+
+def _clone(at: Both, tmp_path: Path, run_git: RunGit) -> Callable[..., str]:
+    """Git in a clone of the memory repository that knows nothing of gitmem's settings."""
+    clone = tmp_path / "plain-clone"
+    repository = at.memory.path / ".git" / "gitmem" / "memory.git"
+    run_git("clone", "-q", "--branch", "memory/main", str(repository), str(clone), cwd=tmp_path)
+
+    def git(*args: str) -> str:
+        return run_git(*args, cwd=clone)
+
+    return git
+
+
+def test_a_pull_that_merges(
+    prepared: Callable[[str], Both], tmp_path: Path, run_git: RunGit
+) -> None:
+    """What was approved in either clone holds in both, and the log says that they met."""
+    at = prepared("origin")
+    git = _clone(at, tmp_path, run_git)
+    git("merge", "-q", "--no-ff", "--no-edit", f"origin/memory/candidate/{at.candidate}")
+    at.memory.add(Draft("meanwhile", "another fact", "fact"), by=at.memory.person())
+    at.git("pull", "-q", "--no-rebase", "--no-edit", str(tmp_path / "plain-clone"), "memory/main")
+    memory = at.again()
+    text = memory.context(Options()).context.text
+    kinds = [event.kind for _, event in memory.log(scope="project")]
+
+    assert "a fact" in text
+    assert "another fact" in text
+    assert memory.candidate(at.candidate).state == "applied"
+    assert kinds.count("candidate.applied") == 3
+    assert kinds[-1] == "memory.synced"
+    assert "memory.unreviewed" not in kinds
+
+
+def test_an_octopus_in_a_clone_that_forwards(
+    prepared: Callable[[str], Both], tmp_path: Path, run_git: RunGit
+) -> None:
+    """The first candidate is fast-forwarded there: in doubt nothing is approved."""
+    at = prepared("origin")
+    other = at.memory.propose(Draft("third", "a third fact", "fact"), rationale="why").id
+    git = _clone(at, tmp_path, run_git)
+    names = [f"memory/candidate/{id_}" for id_ in (at.candidate, other)]
+    for name in names:
+        git("branch", "-q", name, f"origin/{name}")
+    git("merge", "-q", "--no-edit", *names)
+    at.git("pull", "-q", "--ff-only", str(tmp_path / "plain-clone"), "memory/main")
+    memory = at.again()
+
+    assert git("log", "-1", "--format=%s").startswith("Merge branches 'memory/candidate/")
+    assert "a fact" not in memory.context(Options()).context.text
+    assert "a third fact" not in memory.context(Options()).context.text
+    assert sorted(u.id for u in memory.context(Options()).unreviewed) == ["mem_new", "mem_third"]
+
+
+def test_a_forge_merges_and_reverts(
+    prepared: Callable[[str], Both], tmp_path: Path, run_git: RunGit
+) -> None:
+    """A pull request's merge is an apply; that of the revert that it offers is read commit by commit."""
+    at = prepared("origin")
+    git = _clone(at, tmp_path, run_git)
+    branch = f"memory/candidate/{at.candidate}"
+    merge = ("merge", "-q", "--no-ff", "-m")
+    git(*merge, f"Merge pull request #3 from team/{branch}\n\nA title", f"origin/{branch}")
+    at.git("pull", "-q", "--ff-only", str(tmp_path / "plain-clone"), "memory/main")
+
+    assert at.again().candidate(at.candidate).state == "applied"
+    assert "a fact" in at.again().context(Options()).context.text
+
+    name = f"revert-3-{branch}"
+    git("switch", "-q", "-c", name)
+    git("revert", "-m", "1", "--no-edit", "HEAD")
+    git("switch", "-q", "memory/main")
+    git(*merge, f"Merge pull request #4 from team/{name}\n\nRevert it", name)
+    at.git("pull", "-q", "--ff-only", str(tmp_path / "plain-clone"), "memory/main")
+    memory = at.again()
+
+    assert memory.candidate(at.candidate).state == "reverted"
+    assert "a fact" not in memory.context(Options()).context.text
+    assert memory.context(Options()).unreviewed == ()
+
+
+def test_a_revert_of_an_older_apply(prepared: Callable[[str], Both]) -> None:
+    """Where two candidates changed two entries, the first is taken back alone, by hand as by gitmem."""
+    for name, revert in (("with-gitmem", True), ("by-hand", False)):
+        at = prepared(name)
+        at.memory.apply(at.candidate, by=at.memory.person())
+        first = at.git("rev-parse", "HEAD")
+        at.memory.add(Draft("later", "another fact", "fact"), by=at.memory.person())
+        if revert:
+            at.memory.revert(at.candidate, by=at.memory.person())
+        else:
+            at.git("revert", "-m", "1", "--no-edit", first)
+        text = at.again().context(Options()).context.text
+
+        assert at.again().candidate(at.candidate).state == "reverted"
+        assert "a fact" not in text
+        assert "another fact" in text
