@@ -11,7 +11,6 @@ from gitmem.errors import GitmemError
 from gitmem.git import refs
 from gitmem.memory import Memory
 from gitmem.model import entries
-from gitmem.model.approval import Judgement
 from gitmem.model.rule import RULE
 from gitmem.store import Store, is_customary
 
@@ -89,29 +88,17 @@ def _rewritten(store: Store) -> Iterator[Finding]:
 def _unreviewed(store: Store) -> Iterator[Finding]:
     """Each entry whose present file no approval covers, with the commits that made it so."""
     ledger = store.ledger()
-    held = ledger.view.held
-    for judgement in ledger.line:
-        for key in judgement.unreviewed:
-            if key in held and not _settled_after(store, judgement, key):
-                yield Finding(
-                    "unreviewed",
-                    store.tier,
-                    judgement.commit,
-                    ids.entry_id(key),
-                    f"{judgement.commit[:12]} changes {ids.entry_id(key)} without approval",
-                    f"gitmem adopt {judgement.commit[:12]} (review it), or "
-                    f"gitmem revert {judgement.commit[:12]} (take it back)",
-                )
-
-
-def _settled_after(store: Store, judgement: Judgement, key: str) -> bool:
-    """Whether a later commit of the line had the approved content of `key` in its tree again."""
-    ledger = store.ledger()
-    later = ledger.line[ledger.position[judgement.commit] + 1 :]
-    return any(
-        key not in after.view.held and ledger.on_line(judgement.commit, after.commit)
-        for after in later
-    )
+    to_blame = [(found.commit, key) for key in ledger.view.held for found in ledger.culprits(key)]
+    for commit, key in sorted(to_blame, key=lambda pair: (ledger.position[pair[0]], pair[1])):
+        yield Finding(
+            "unreviewed",
+            store.tier,
+            commit,
+            ids.entry_id(key),
+            f"{commit[:12]} changes {ids.entry_id(key)} without approval",
+            f"gitmem adopt {commit[:12]} (review it), or "
+            f"gitmem revert {commit[:12]} (take it back)",
+        )
 
 
 def _invalid_entries(store: Store) -> Iterator[Finding]:

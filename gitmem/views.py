@@ -176,14 +176,9 @@ def judged(store: Store) -> index.CachedView:
 
 def _unreviewed(store: Store) -> Iterator[tuple[str, str, str | None]]:
     ledger = store.ledger()
-    held = dict(ledger.view.held)
-    for judgement in reversed(ledger.line):
-        for key in sorted(judgement.unreviewed.keys() & held.keys()):
-            found = store.objects.content(ledger.view.tree, key)
-            yield key, judgement.commit, found.id if found is not None else None
-            del held[key]
-        if not held:
-            return
+    for key in sorted(ledger.view.held):
+        found = store.objects.content(ledger.view.tree, key)
+        yield key, ledger.culprits(key)[-1].commit, found.id if found is not None else None
 
 
 # -- the witness ---------------------------------------------------------------------------------
