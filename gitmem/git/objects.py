@@ -287,24 +287,14 @@ class Objects:
         return parents_first({id_: self.commit(id_).parents for id_ in within})
 
     def text_merge(self, base: Blob, ours: Blob, theirs: Blob) -> bytes | None:
-        """What git's own text merge makes of three files; None where it finds a conflict."""
-        if any(blob.id in self._kept for blob in (base, ours, theirs)):
-            return None
-        import pygit2
-        from pygit2.enums import FileMode
+        """What git's own text merge makes of three files; None where it finds a conflict.
 
-        ancestor, our, their = (
-            pygit2.IndexEntry("entry.md", pygit2.Oid(hex=blob.id), FileMode.BLOB)
-            for blob in (base, ours, theirs)
-        )
-        try:
-            result = self._repo.merge_file_from_index(ancestor, our, their)
-        except UnicodeDecodeError:
-            # pygit2 gives text alone, and what is no UTF-8 is no entry.
-            return None
-        if not result.automergeable or result.contents is None:
-            return None
-        return result.contents.encode("utf-8")
+        The same for contents that were only computed: whether some blob lies in this
+        repository must not decide what counts.
+        """
+        from gitmem.git.textmerge import text_merge
+
+        return text_merge(self.data(base.id), self.data(ours.id), self.data(theirs.id))
 
     def _read(self, id_: str) -> tuple[int, bytes]:
         if self._opened is None and self._reads < _ENOUGH_READS:
