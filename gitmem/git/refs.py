@@ -1,12 +1,14 @@
 """Refs of one repository, read from git's own files.
 
 Our repositories keep plain ref files (`docs/git-format.md`), so that a look at
-`memory/main` costs a file, not a process. Single new refs are made here with
-git's own lock protocol; whatever moves or deletes goes through `checkout.move`.
+`memory/main` costs a file, not a process. Single new refs are made here; whatever
+moves or deletes goes through `checkout.move`.
 """
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from pathlib import Path
 from gitmem.errors import BadInputError, ConflictError
 
 _ID = re.compile(r"[0-9a-f]{40}\Z")
+_NUMBERS = itertools.count()
 
 
 def read(git_dir: Path, name: str) -> str | None:
@@ -76,30 +79,53 @@ def mark(git_dir: Path, prefix: str) -> Mark:
 def create(git_dir: Path, name: str, id_: str) -> None:
     """Make the ref `name`, which must not exist.
 
-    Raises ConflictError `ref-exists` or `repository-locked`. The lock file is git's own
-    protocol: another process that wants the same ref sees ours.
+    Raises ConflictError `ref-exists` or `repository-locked`. It comes by one link: git's lock
+    file, left by a process that was killed, would stop every later decision.
     """
     path = git_dir / name
     lock = path.with_name(f"{path.name}.lock")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except FileExistsError:
+    if lock.exists():
         raise ConflictError(
             "repository-locked",
             f"'{name}' is being written by another process",
             context=f"{lock} exists",
             hint="repeat; remove the lock file if no git process runs",
-        ) from None
+        )
+    if name in _packed(git_dir):
+        raise _exists(name)
+    draft = git_dir / f"gitmem-ref.{os.getpid()}-{next(_NUMBERS)}"
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(f"{id_}\n".encode())
-        if path.exists() or name in _packed(git_dir):
-            raise ConflictError("ref-exists", f"'{name}' exists already")
-        lock.rename(path)
-    except BaseException:
-        lock.unlink(missing_ok=True)
-        raise
+        draft.write_text(f"{id_}\n", "ascii")
+        _link(draft, path)
+    except FileExistsError:
+        raise _exists(name) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _link(draft: Path, path: Path) -> None:
+    for patience in (True, True, False):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(draft, path)
+        except FileNotFoundError:
+            # A git that deletes the last ref of a folder takes the folder away with it.
+            if not patience:
+                raise
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+                raise
+            # A file system without links: a rename would silently take the place of what is there.
+            if path.exists():
+                raise FileExistsError from None
+            draft.rename(path)
+            return
+        else:
+            return
+
+
+def _exists(name: str) -> ConflictError:
+    return ConflictError("ref-exists", f"'{name}' exists already")
 
 
 def _checked(name: str, text: str) -> str:

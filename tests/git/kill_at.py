@@ -7,83 +7,19 @@ answers with `killed` or `done`.
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pygit2  # noqa: F401 - loaded before the forks
 
-from gitmem.git import transaction
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from killing import Steps
+
 from gitmem.git.checkout import Place, RefChange, deciding, mend, move
-
-_CHANGING = ("link", "rename", "replace", "unlink", "mkdir", "rmdir", "write", "posix_fallocate")
-
-
-class Steps:
-    """Counts what changes something outside of this process, and dies at one of it."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-
-    def step(self) -> None:
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self.left -= 1
-
-    def before(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def stepping(*args: Any, **kwargs: Any) -> Any:
-            self.step()
-            return function(*args, **kwargs)
-
-        return stepping
-
-    def around_open(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def stepping(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-            if mode[0] not in "wx":
-                return function(file, mode, *args, **kwargs)
-            self.step()
-            opened = function(file, mode, *args, **kwargs)
-            self.step()
-            return opened
-
-        return stepping
-
-    def install(self) -> None:
-        for name in _CHANGING:
-            setattr(os, name, self.before(getattr(os, name)))
-        io.open = self.around_open(io.open)
-        self._say = transaction.Transaction._say
-        transaction.Transaction._say = self.around_say()  # type: ignore[method-assign]
-
-    def around_say(self) -> Callable[..., None]:
-        def stepping(this: transaction.Transaction, *lines: str, answers: int) -> None:
-            self.step()
-            pipe = this._in
-            this._in = Pipe(pipe, self)  # type: ignore[assignment]
-            self._say(this, *lines, answers=answers)
-            this._in = pipe
-            self.step()
-
-        return stepping
-
-
-class Pipe:
-    """git's input, with a step just after something was sent: git works, and nobody reads."""
-
-    def __init__(self, pipe: IO[bytes], steps: Steps) -> None:
-        self._pipe = pipe
-        self._steps = steps
-        self.write = pipe.write
-        self.close = pipe.close
-
-    def flush(self) -> None:
-        self._pipe.flush()
-        self._steps.step()
 
 
 def _act(order: dict[str, Any]) -> None:
