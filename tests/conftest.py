@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pygit2
@@ -14,6 +15,10 @@ from pygit2.enums import ConfigLevel
 
 from gitmem import tiersetup
 from gitmem.config import AGENT_SIGNS
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from servers import HttpServer, Remote, Server, SshServer, path_remote
 
 RunGit = Callable[..., str]
 
@@ -168,6 +173,54 @@ def project(_project_template: Path, tmp_path: Path, sealed_home: Path) -> Path:
         dirs_exist_ok=True,
     )
     return shutil.copytree(_project_template / "host", tmp_path / "host", symlinks=True)
+
+
+@pytest.fixture
+def path_server(tmp_path: Path) -> Remote:
+    """An empty bare repository, reached by its path."""
+    return path_remote(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def _http_server() -> Iterator[Server]:
+    server = HttpServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def _ssh_server() -> Iterator[Server]:
+    server = SshServer()
+    yield server
+    server.close()
+
+
+def _let_in(server: Server, home: Path) -> Remote:
+    """A new repository on a server, whose people have the test's own home."""
+    with (home / ".gitconfig").open("a", encoding="utf-8") as config:
+        config.write(server.client_config())
+    return server.repository()
+
+
+@pytest.fixture
+def http_server(_http_server: Server, sealed_home: Path) -> Iterator[Remote]:
+    """An empty repository behind apache2, and in HOME the passwords of both accounts."""
+    yield _let_in(_http_server, sealed_home)
+    _http_server.start()
+
+
+@pytest.fixture
+def ssh_server(_ssh_server: Server, sealed_home: Path) -> Iterator[Remote]:
+    """An empty repository in gitolite, and in HOME a configuration with both accounts' keys."""
+    yield _let_in(_ssh_server, sealed_home)
+    _ssh_server.start()
+
+
+@pytest.fixture(params=["path", "http", "ssh"])
+def remote(request: pytest.FixtureRequest) -> Remote:
+    """An empty repository on each kind of server in turn."""
+    found: Remote = request.getfixturevalue(f"{request.param}_server")
+    return found
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
