@@ -90,15 +90,19 @@ def _unreviewed(store: Store) -> Iterator[Finding]:
     ledger = store.ledger()
     to_blame = [(found.commit, key) for key in ledger.view.held for found in ledger.culprits(key)]
     for commit, key in sorted(to_blame, key=lambda pair: (ledger.position[pair[0]], pair[1])):
-        yield Finding(
-            "unreviewed",
-            store.tier,
-            commit,
-            ids.entry_id(key),
-            f"{commit[:12]} changes {ids.entry_id(key)} without approval",
-            f"gitmem adopt {commit[:12]} (review it), or "
-            f"gitmem revert {commit[:12]} (take it back)",
-        )
+        yield unreviewed(store.tier, commit, key)
+
+
+def unreviewed(tier: str, commit: str, key: str) -> Finding:
+    """What is to be said of a commit that left an entry as nobody approved it."""
+    return Finding(
+        "unreviewed",
+        tier,
+        commit,
+        ids.entry_id(key),
+        f"{commit[:12]} changes {ids.entry_id(key)} without approval",
+        f"gitmem adopt {commit[:12]} (review it), or gitmem revert {commit[:12]} (take it back)",
+    )
 
 
 def _invalid_entries(store: Store) -> Iterator[Finding]:

@@ -50,6 +50,7 @@ LAYERS = {
     "gitmem.tiersetup": Layer.USE_CASES,
     "gitmem.adoption": Layer.USE_CASES,
     "gitmem.audit": Layer.USE_CASES,
+    "gitmem.arrivals": Layer.USE_CASES,
     "gitmem.hooks": Layer.USE_CASES,
     "gitmem.review": Layer.USE_CASES,
     "gitmem.sessions": Layer.USE_CASES,

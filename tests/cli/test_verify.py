@@ -84,3 +84,46 @@ def test_a_rewritten_history(cli: Any, run_git: Any) -> None:
 
     assert cli("verify", "--accept", "--yes").exit_code == 0
     assert cli("verify").exit_code == 0
+
+
+def test_a_range_in_a_plain_clone(
+    cli: Any, cli_at: Any, run_git: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """A workflow has a clone and nothing else: what the range brought is annotated, no more."""
+    cli.apply()
+    before = _direct(cli, run_git)
+    cli.apply("fact_b", "B")
+    git_dir = cli.at / ".git" / "gitmem" / "memory.git"
+    run_git("clone", "-q", "-b", "memory/main", git_dir, "clone", cwd=tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nothing"))
+    there = cli_at(tmp_path / "clone")
+
+    assert there("verify", "--range", f"{before}..HEAD").exit_code == 0
+    result = there("verify", "--range", f"{before}~1..HEAD", "--format", "github")
+
+    assert result.exit_code == 1
+    assert result.stdout == (
+        f"::error file=pref_indent.md,title=gitmem%3A unreviewed::{before[:12]} changes "
+        f"mem_pref_indent without approval: gitmem adopt {before[:12]} (review it), or "
+        f"gitmem revert {before[:12]} (take it back)\n"
+    )
+    assert result.stderr == "1 finding in 2 commits, 2 approved entries\n"
+
+
+def test_a_range_of_a_candidate(cli: Any) -> None:
+    """In a project its own memory is asked; GitLab's report is JSON."""
+    cli.apply()
+    id_ = cli.propose("fact_b", "hidden \u202e")
+    given = f"memory/main..memory/candidate/{id_}"
+
+    result = cli("verify", "--range", given, "--candidate", "--format", "gitlab")
+
+    (issue,) = json.loads(result.stdout)
+    assert (result.exit_code, issue["check_name"]) == (1, "gitmem:injection")
+    assert issue["location"]["path"] == "fact_b.md"
+
+
+def test_options_that_need_each_other(cli: Any) -> None:
+    """A candidate is one of a range, and a range is never taken for the right memory."""
+    assert cli.error("verify", "--candidate") == "usage"
+    assert cli.error("verify", "--range", "a..b", "--accept") == "usage"
