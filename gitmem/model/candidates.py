@@ -168,8 +168,8 @@ def fingerprint_of(history: History, key: str, content: Content) -> str:
 
 def fingerprint(entry: Entry) -> str:
     """What an entry says, apart from its evidence and dates, as SHA-256 (hex)."""
-    said = repr(substance(entry)).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(said).hexdigest()
+    # `repr` would write a character or its escape as this Python's Unicode tables have it.
+    return hashlib.sha256(ascii(substance(entry)).encode("ascii")).hexdigest()
 
 
 def says_the_same(one: Entry, other: Entry) -> bool:

@@ -368,9 +368,11 @@ def substance(entry: Entry) -> tuple[object, ...]:
     return (entry.key, entry.type, entry.scope, entry.body, _unordered(Table(entry.extra)))
 
 
-def _unordered(value: Value) -> object:
+def _unordered(value: Value) -> Value:
+    # Sorted and no set, whose order changes from process to process: a digest is made of it.
     if isinstance(value, Table):
-        return ("table", frozenset((key, _unordered(item)) for key, item in value.pairs))
+        pairs = ((key, _unordered(item)) for key, item in value.pairs)
+        return Table(tuple(sorted(pairs, key=lambda pair: pair[0])))
     if isinstance(value, tuple):
         return tuple(_unordered(item) for item in value)
     return value
