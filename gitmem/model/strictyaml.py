@@ -75,8 +75,11 @@ def _default_parser() -> ParserFactory:
 
 DEFAULT_PARSER = _default_parser()
 
-# U+0085, U+2028 and U+2029 end a line in YAML 1.1 and don't in 1.2.
-_UNFIT = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# U+0085, U+2028 and U+2029 end a line in YAML 1.1 and don't in 1.2. U+FEFF, where it begins a line,
+# is nothing to libyaml and a key's first character to PyYAML's own parser.
+_UNFIT = re.compile(
+    "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 # `frontmatter.parse` strips white space from both ends of what it gets and of what `split` returns;
 # a character which no file may hold keeps the body as it is.
