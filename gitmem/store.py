@@ -27,7 +27,7 @@ from gitmem.model.approval import (
     merge_contents,
 )
 from gitmem.model.candidates import Candidate, Proposed, State
-from gitmem.model.events import Event, Line, derive, rationale, sources
+from gitmem.model.events import Event, Line, by_commit, rationale, sources
 from gitmem.model.history import Blob, Commit, Content, Person
 
 # They may lie in the tree beside the entries (docs/git-format.md).
@@ -102,10 +102,7 @@ class Store:
         """The entry that a content is; None for none. Raises EntryFault where it is not one."""
         if content is None:
             return None
-        if not content.regular:
-            raise entries.EntryFault(
-                "it is a link, an executable or a submodule, not an ordinary file"
-            )
+        entries.check_ordinary(content)
         return entries.parse(key, self.objects.data(content.id), tier=self.tier)
 
     def text(self, content: Content) -> str | None:
@@ -433,6 +430,13 @@ class Store:
 
     def events(self) -> list[Event]:
         """The event log of this tier."""
+        return [event for _, found in self.events_by_commit() for event in found]
+
+    def events_by_commit(self) -> Iterator[tuple[str, list[Event]]]:
+        """The event log of this tier, with the commit that each part of it is read from.
+
+        Commits of the approval line that say nothing are there too.
+        """
         tips = refs.listed(self.place.git_dir, layout.CANDIDATES, layout.KEPT, "refs/remotes/")
         if tips:
             self.objects.prefetch(self.objects.commits_among(set(tips.values())), [self.main()])
@@ -444,7 +448,7 @@ class Store:
             )
             for stub in self._log_stubs()
         ]
-        return derive(self.objects, self.ledger(), lines)
+        return by_commit(self.objects, self.ledger(), lines)
 
     def _log_stubs(self) -> Iterator[Stub]:
         """The candidates that the approval line has not, reopened ones included."""

@@ -159,7 +159,6 @@ def judged(store: Store) -> index.CachedView:
             broken.append((ids.entry_id(key), fault.message))
             continue
         if entry is not None:
-            seen = {source.session_id for source in entry.sources if source.session_id}
             known.append(
                 index.Known(
                     key=key,
@@ -168,7 +167,7 @@ def judged(store: Store) -> index.CachedView:
                     body=entries.body_start(store.objects.data(content.id)),
                     position=positions[key],
                     commit=line[positions[key]].commit,
-                    sessions=tuple(sorted(seen.union(entry.related_sessions))),
+                    sessions=tuple(sorted(entries.sessions(entry))),
                 )
             )
     return index.CachedView(store.main(), tuple(known), tuple(_unreviewed(store)), tuple(broken))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,9 +17,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from build import Builder
 
+from gitmem import layout, replay
+from gitmem.exchange import eventlog
 from gitmem.git.objects import Objects
+from gitmem.layout import TierPlace, Tiers
+from gitmem.memory import Memory
 from gitmem.model import merge
 from gitmem.model.approval import Ancestry, Ledger, candidates_in, judge, merge_contents
+from gitmem.model.context import Options
 from gitmem.model.events import Line, derive
 from gitmem.model.history import Content
 
@@ -493,3 +500,72 @@ def test_all_clones_come_to_the_same(moves: list[tuple[object, ...]]) -> None:
 
         assert len(set(world.mains)) == 1
         assert logs[0] == logs[1] == logs[2]
+
+
+# -- replay ----------------------------------------------------------------------------------------
+
+
+def refs_of(world: World, clone: int) -> dict[str, str]:
+    """The refs of a clone: its main, and every candidate."""
+    candidates = {layout.candidate_ref(id_): tip for id_, tip in world.candidates}
+    return {layout.MAIN: world.mains[clone], **candidates}
+
+
+def memory_of(world: World, clone: int) -> Memory:
+    """The memory of a clone, of which the repository has just its refs."""
+    git_dir = world.repo.git_dir
+    wanted = "".join(f"update {name} {tip}\n" for name, tip in refs_of(world, clone).items())
+    subprocess.run(
+        ["git", f"--git-dir={git_dir}", "update-ref", "--stdin"], input=wanted.encode(), check=True
+    )
+    place = TierPlace("project", git_dir, None, git_dir, None, linked=False)
+    return Memory(Tiers(None, place, None), git_dir, traceless=True)
+
+
+def exported(memory: Memory, since: int | None = None) -> eventlog.Log:
+    """The log of a clone, written as text and read from it."""
+    lines = eventlog.written(memory.stores(), since=since)
+    return eventlog.read("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+# So that there is something to talk about: each entry once approved, in clones that differ.
+BEGUN: list[tuple[object, ...]] = [
+    *(("propose", 0, key, 0) for key in range(3)),
+    *(("apply", 0, which) for which in range(2)),
+    ("pull", 1, 0),
+    ("pull", 2, 0),
+    ("propose", 1, 0, 1),
+    ("propose", 2, 1, 2),
+    ("apply", 1, 3),
+    ("apply", 2, 4),
+]
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=15), CLONE)
+@LAWS
+def test_a_log_gives_every_context_that_git_gives(
+    moves: list[tuple[object, ...]], clone: int
+) -> None:
+    """At each of its events, the tip's included, a log without a repository gives the same."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, [*BEGUN, *moves])
+        memory = memory_of(world, clone)
+        log = exported(memory)
+        for commit in log.tiers["project"].times:
+            by_git = replay.at_commit(memory, commit, Options())
+            by_log = replay.of_log_at(log, commit, Options())
+
+            assert by_log == by_git
+        assert by_text(replay.of_log_at(log, world.mains[clone], Options())) == by_text_now(memory)
+
+
+def by_text(found: replay.Replayed) -> tuple[str, object]:
+    """What an agent reads, and what it is told beside it."""
+    return found.given.context.text, found.given.unreviewed
+
+
+def by_text_now(memory: Memory) -> tuple[str, object]:
+    """The same, of memory as it is."""
+    given = memory.context(Options())
+    return given.context.text, given.unreviewed

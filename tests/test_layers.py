@@ -56,6 +56,7 @@ LAYERS = {
     "gitmem.sessions": Layer.USE_CASES,
     "gitmem.sync": Layer.USE_CASES,
     "gitmem.exchange": Layer.USE_CASES,
+    "gitmem.replay": Layer.USE_CASES,
     "gitmem.demo": Layer.USE_CASES,
     "gitmem.differences": Layer.USE_CASES,
     "gitmem.cli": Layer.FACES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -15,30 +16,43 @@ if TYPE_CHECKING:
     from gitmem.model.context import Options, Unit
     from gitmem.views import Given
 
+Command = Callable[..., object]
 TIERS = ("user", "project", "session")
 UNITS = ("characters", "bytes", "tokens")
 _DEFAULT_BUDGET = 9000
 
 
+_SELECTION = (
+    click.option(
+        "--budget",
+        metavar="N",
+        default=str(_DEFAULT_BUDGET),
+        show_default=True,
+        help="The most that the text may take, 'none' for no limit. Forbidden entries always stay.",
+    ),
+    click.option(
+        "--unit", type=click.Choice(UNITS), default="characters", show_default=True, help="Of what."
+    ),
+    click.option(
+        "--tier",
+        "tiers",
+        multiple=True,
+        type=click.Choice(TIERS),
+        help="Only this tier; may be repeated.",
+    ),
+    click.option("--skill", metavar="FILE", help="Only the tiers that this skill file asks for."),
+)
+
+
+def selection_options(command: Command) -> Command:
+    """The options that say what a context holds."""
+    for option in reversed(_SELECTION):
+        command = option(command)
+    return command
+
+
 @click.command
-@click.option(
-    "--budget",
-    metavar="N",
-    default=str(_DEFAULT_BUDGET),
-    show_default=True,
-    help="The most that the text may take, 'none' for no limit. Forbidden entries always stay.",
-)
-@click.option(
-    "--unit", type=click.Choice(UNITS), default="characters", show_default=True, help="Of what."
-)
-@click.option(
-    "--tier",
-    "tiers",
-    multiple=True,
-    type=click.Choice(TIERS),
-    help="Only this tier; may be repeated.",
-)
-@click.option("--skill", metavar="FILE", help="Only the tiers that this skill file asks for.")
+@selection_options
 @click.option("--hook", is_flag=True, help="Print the JSON envelope of an agent's start hook.")
 @json_option
 @click.pass_obj
@@ -62,18 +76,16 @@ def command(
 
     if hook and as_json:
         raise BadInputError("usage", "--hook and --json don't go together")
-    if skill is not None:
-        tiers = _wanted(state, skill, tiers)
-    options = _options(budget, unit, tiers if tiers or skill else TIERS)
+    options = selected(state, budget, unit, tiers, skill, session=config.session())
     given = views.given_at(state.path, options)
     built = given.context
     if as_json:
-        emit_json(_document(given))
+        emit_json(document(given))
     elif hook:
         emit(json.dumps(context.hook_envelope(built.text), ensure_ascii=False))
     else:
         click.echo(built.text, nl=False)
-    _tell(given)
+    tell(given)
 
 
 def _wanted(state: State, skill: str, tiers: tuple[str, ...]) -> tuple[str, ...]:
@@ -83,18 +95,30 @@ def _wanted(state: State, skill: str, tiers: tuple[str, ...]) -> tuple[str, ...]
     return tuple(tier for tier in asked if not tiers or tier in tiers)
 
 
-def _options(budget: str, unit: Unit, tiers: tuple[str, ...]) -> Options:
+def selected(
+    state: State,
+    budget: str,
+    unit: Unit,
+    tiers: tuple[str, ...],
+    skill: str | None,
+    *,
+    session: str | None = None,
+) -> Options:
+    """What a context is built by, from the options of the command line."""
     from gitmem.model.context import Options
 
+    if skill is not None:
+        tiers = _wanted(state, skill, tiers)
     if budget != "none" and not (budget.isascii() and budget.isdigit()):
         raise BadInputError(
             "budget-unclear", f"'{budget}' is no budget", hint="a whole number, or none"
         )
     limit = None if budget == "none" else int(budget)
-    return Options(limit, unit, tiers, config.session())
+    return Options(limit, unit, tiers if tiers or skill else TIERS, session)
 
 
-def _document(given: Given) -> dict[str, object]:
+def document(given: Given) -> dict[str, object]:
+    """The report on a context, and of what did not get into it."""
     from gitmem.model import context
 
     unreviewed = [
@@ -109,7 +133,7 @@ def _document(given: Given) -> dict[str, object]:
     }
 
 
-def _tell(given: Given) -> None:
+def tell(given: Given) -> None:
     """Say on standard error what did not get into the text without anybody's decision."""
     for one in given.unreviewed:
         warn(f"{one.id} was changed without approval ({one.commit[:10]}): see gitmem verify")

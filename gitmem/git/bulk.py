@@ -30,6 +30,10 @@ _LOG = (
     "--encoding=UTF-8",
     f"--format={'%x00'.join(_FIELDS)}",
     "--date=raw",
+    "--topo-order",
+    "--reverse",
+)
+_CHANGED = (
     "--raw",
     "-r",
     "--root",
@@ -41,8 +45,6 @@ _LOG = (
     "--no-textconv",
     "--ignore-submodules=none",
     "--diff-merges=first-parent",
-    "--topo-order",
-    "--reverse",
 )
 _COUNT = len(_FIELDS)
 _ESCAPED = re.compile("[\udc80-\udcff]")
@@ -63,8 +65,19 @@ def history(
     Each comes with the files in which it differs from its first parent, by path.
     Raises GitFailedError, or as `program.failed`, where an object is missing.
     """
-    wanted = "\n".join([*tips, *(f"^{id_}" for id_ in known), ""]).encode()
-    out = program.converse(*_LOG, git_dir=git_dir, input=wanted)
+    yield from _read(git_dir, [*tips, *(f"^{id_}" for id_ in known)], *_CHANGED)
+
+
+def first_parents(git_dir: Path, tip: str) -> list[Commit]:
+    """The first-parent line of `tip`, oldest first. Raises as `history`."""
+    return [commit for commit, _ in _read(git_dir, [tip], "--first-parent", "--no-patch")]
+
+
+def _read(
+    git_dir: Path, revisions: Iterable[str], *options: str
+) -> Iterator[tuple[Commit, dict[str, Change]]]:
+    wanted = "\n".join([*revisions, ""]).encode()
+    out = program.converse(*_LOG, *options, git_dir=git_dir, input=wanted)
     try:
         fields, escaped = out.decode("utf-8").split("\0"), False
     except UnicodeDecodeError:

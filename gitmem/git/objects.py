@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ObjectMissingError
-from gitmem.git import bulk
+from gitmem.git import bulk, program
 from gitmem.git.bulk import Batch, parse_commit
 from gitmem.model.entries import key_of_path, path_of
 from gitmem.model.history import EMPTY_TREE, REGULAR, Blob, Change, Commit, Content, Person
@@ -37,6 +37,7 @@ _ENOUGH_READS = 2000
 _FOLDER = b"40000"
 _SUBMODULE = 0o160000
 _HEX_ID = re.compile(r"[0-9a-f]{40}\Z")
+_HEX_PART = re.compile(r"[0-9a-f]{4,40}\Z")
 # What git leaves out of a name or an address: in it, and around it (ident.c).
 _UNFIT = re.compile(r"[<>\n\0]")
 _CRUD = "".join(map(chr, range(33))) + ".,:;\\\"'"
@@ -110,6 +111,13 @@ class Objects:
         return {id_ for id_, item in there if item is not None and item[0] == b"commit"} | {
             id_ for id_ in ids if id_ in self._commits
         }
+
+    def commits_named(self, name: str) -> list[str]:
+        """The commits whose ids begin with `name`, of at least four hex digits, in order."""
+        if not _HEX_PART.match(name.lower()):
+            return []
+        asked = ("rev-parse", f"--disambiguate={name.lower()}")
+        return sorted(self.commits_among(program.run(*asked, git_dir=self._git_dir).text.split()))
 
     def _batched(self) -> Batch:
         if self._batch is None:

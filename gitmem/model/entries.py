@@ -9,6 +9,7 @@ from gitmem import ids
 from gitmem.errors import BadInputError
 from gitmem.model import frontmatter
 from gitmem.model.frontmatter import Document, FrontMatterFault, Pairs, Table, Value
+from gitmem.model.history import Blob
 
 TYPES = ("preference", "convention", "fact", "forbidden")
 SCOPES = ("user", "project", "session")
@@ -136,6 +137,12 @@ def context_body(body: bytes | str) -> str:
 
 
 # ---- reading
+
+
+def check_ordinary(content: Blob) -> None:
+    """Raise EntryFault where what lies at an entry's path is no ordinary file."""
+    if not content.regular:
+        raise EntryFault("it is a link, an executable or a submodule, not an ordinary file")
 
 
 def parse(key: str, data: bytes, *, tier: str) -> Entry:
@@ -358,6 +365,12 @@ def _check_extra(extra: Iterable[tuple[str, Value]], known: tuple[str, ...]) -> 
 
 
 # ---- comparing
+
+
+def sessions(entry: Entry) -> set[str]:
+    """The sessions that `entry` comes from or is related to."""
+    seen = {source.session_id for source in entry.sources if source.session_id}
+    return seen.union(entry.related_sessions)
 
 
 def substance(entry: Entry) -> tuple[object, ...]:

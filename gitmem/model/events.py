@@ -40,9 +40,9 @@ class Event:
     """One event. `at` is the committer's time in seconds, good for "about when" only.
 
     `change` is set on kinds about one entry, `changes` (by key) on
-    `candidate.applied` and `memory.reverted`: contents before and after, of the
-    approved view; on `memory.unreviewed`, the approved content and what the
-    commit has instead. `details` are the kind's own fields, ready for JSON.
+    `candidate.applied`, `memory.reverted` and `memory.synced`: contents before
+    and after, of the approved view (of the first parent's, at a sync); on
+    `memory.unreviewed`, the approved content and what the commit has instead. `details` are the kind's own fields, ready for JSON.
     """
 
     kind: Kind
@@ -72,7 +72,14 @@ class Line:
 
 def derive(history: History, ledger: Ledger, lines: Iterable[Line]) -> list[Event]:
     """The events of a tier, in order: what `ledger` has approved, and the candidates in `lines`."""
-    return list(_Log(history, ledger, lines).events())
+    return [event for _, found in by_commit(history, ledger, lines) for event in found]
+
+
+def by_commit(
+    history: History, ledger: Ledger, lines: Iterable[Line]
+) -> Iterator[tuple[str, list[Event]]]:
+    """As `derive`, with the commit that each part of the log is read from, some of which say nothing."""
+    return _Log(history, ledger, lines).events()
 
 
 class _Log:
@@ -97,15 +104,15 @@ class _Log:
             if commit not in self.ledger.position:
                 self.owner.setdefault(commit, candidate)
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[tuple[str, list[Event]]]:
         for id_ in self._order():
             position = self.ledger.position.get(id_)
             if position is not None:
-                yield from self._approved(self.ledger.line[position])
+                yield id_, list(self._approved(self.ledger.line[position]))
             elif id_ in self.closing:
-                yield self._closed(self.closing[id_])
+                yield id_, [self._closed(self.closing[id_])]
             else:
-                yield self._proposed(id_)
+                yield id_, [self._proposed(id_)]
 
     # -- order -----------------------------------------------------------------------------
 
@@ -113,7 +120,7 @@ class _Log:
         """Every commit of the log, parents first; a candidate's right after what it hangs on."""
         parents: dict[str, tuple[str, ...]] = {}
         for id_ in (*self.owner, *self.closing):
-            parents[id_] = self.history.commit(id_).parents
+            parents[id_] = self._stands_on(id_)
         if self.ledger.linear and not self._tangled(parents):
             yield from self._plain_order(parents)
             return
@@ -136,6 +143,19 @@ class _Log:
                 missing[child] -= 1
                 if missing[child] == 0:
                     heapq.heappush(ready, (rank[child], child))
+
+    def _stands_on(self, id_: str) -> tuple[str, ...]:
+        """The nearest commits of the log below one: what lies between is another clone's."""
+        found: dict[str, None] = {}
+        waiting, seen = list(self.history.commit(id_).parents), set()
+        while waiting:
+            here = waiting.pop(0)
+            if here in self.ledger.position or here in self.owner or here in self.closing:
+                found[here] = None
+            elif here not in seen:
+                seen.add(here)
+                waiting.extend(self.history.commit(here).parents)
+        return tuple(found)
 
     def _tangled(self, parents: Mapping[str, Sequence[str]]) -> bool:
         return any(len(above) != 1 for above in parents.values())
@@ -241,8 +261,7 @@ class _Log:
             about = self._touched(self.ledger.undone(judgement))
             yield self._reverted(judgement, commit)
         elif judgement.kind == "sync":
-            details = {"parents": list(judgement.parents), "conflicts": list(judgement.conflicts)}
-            yield self._event("memory.synced", commit, details=details)
+            yield self._synced(judgement, commit)
         changes = judgement.changes
         if judgement.kind == "sync":
             changes = self._fold_changes(judgement)
@@ -301,6 +320,10 @@ class _Log:
             changes=judgement.changes,
             details={"reverts": judgement.reverts, "reason": _reason(commit)},
         )
+
+    def _synced(self, judgement: Judgement, commit: Commit) -> Event:
+        details = {"parents": list(judgement.parents), "conflicts": list(judgement.conflicts)}
+        return self._event("memory.synced", commit, changes=judgement.changes, details=details)
 
     def _touched(self, judgement: Judgement) -> dict[str, str]:
         """For each entry that an apply changed, the last of its candidates that touched it."""
@@ -372,8 +395,8 @@ def _reason(commit: Commit) -> str | None:
     return "\n".join(kept).strip() or None
 
 
-Loader = Callable[[Content], str | None]
-"""Gives an entry's text, or None where there is no entry."""
+Loader = Callable[[Content], Any]
+"""Gives an entry's snapshot, ready for JSON: its text, or None where there is no entry."""
 
 
 def to_json(event: Event, load: Loader | None = None) -> dict[str, Any]:
