@@ -73,7 +73,7 @@ def given(
             continue
         tip = main_of(place)
         view = judged(store_of(place)) if traceless else current(place, tip, store_of)
-        memories.extend(memories_of(place, view))
+        memories.extend(memories_of(place, view, store_of))
         unreviewed.extend(
             Unreviewed(ids.entry_id(key), place.scope, commit, blob)
             for key, commit, blob in view.unreviewed
@@ -114,7 +114,7 @@ def _open(place: TierPlace) -> Store:
     return Store(place)
 
 
-def memories_of(place: TierPlace, view: index.CachedView) -> list[tiers.Memory]:
+def memories_of(place: TierPlace, view: index.CachedView, store_of: Opener) -> list[tiers.Memory]:
     """The approved entries of a view with their texts, which come from blobs."""
     if not view.entries:
         return []
@@ -122,10 +122,19 @@ def memories_of(place: TierPlace, view: index.CachedView) -> list[tiers.Memory]:
     found = batch.read_all([known.blob for known in view.entries])
     memories: list[tiers.Memory] = []
     for known, item in zip(view.entries, found, strict=True):
-        if item is None:
-            raise ObjectMissingError(known.blob, f"is missing: the text of mem_{known.key}")
-        memories.append(_memory(place.scope, known, item[1][known.body :].decode("utf-8")))
+        data = item[1] if item is not None else _unwritten(store_of(place), known)
+        memories.append(_memory(place.scope, known, data[known.body :].decode("utf-8")))
     return memories
+
+
+def _unwritten(store: Store, known: index.Known) -> bytes:
+    """A text that only judging makes: a sync whose commit lacks what the merge rule gives."""
+    store.ledger()
+    try:
+        return store.objects.data(known.blob)
+    except ObjectMissingError:
+        what = f"is missing: the text of mem_{known.key}"
+        raise ObjectMissingError(known.blob, what) from None
 
 
 def _memory(tier: str, known: index.Known, text: str) -> tiers.Memory:

@@ -13,12 +13,15 @@ import pygit2
 import pytest
 from pygit2.enums import ConfigLevel
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import schema
+from servers import HttpServer, Remote, Server, SshServer, path_remote
+
 from gitmem import tiersetup
 from gitmem.config import AGENT_SIGNS
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from servers import HttpServer, Remote, Server, SshServer, path_remote
+schema.check_all()
 
 RunGit = Callable[..., str]
 
