@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gitmem import clock, ids, layout
@@ -12,7 +12,7 @@ from gitmem.git.folder import Folder
 from gitmem.git.transaction import RefChange
 from gitmem.memory import Decision, Memory, actor_person, now_as
 from gitmem.model import entries, messages, trailers
-from gitmem.model.approval import Judgement, merge_contents
+from gitmem.model.approval import Judgement, Ledger, merge_contents
 from gitmem.model.candidates import Candidate, Proposed
 from gitmem.model.history import Content, Person
 from gitmem.model.merge import Conflict
@@ -34,8 +34,9 @@ def adopt(
 ) -> list[Adopted]:
     """Make candidates of unreviewed commits, or of candidates that stand on such.
 
-    Each is forked before the unreviewed content, so that its diff shows all of it.
-    Raises NotFoundError `nothing-to-adopt`.
+    A name is a commit of `memory/main`, a candidate, or A..B: all that is unreviewed in what B
+    has and A has not, as one candidate. Each is forked before the unreviewed content, so that its
+    diff shows all of it. Raises NotFoundError `nothing-to-adopt`.
     """
     return [_adopt_one(memory, name, by, scope) for name in names]
 
@@ -45,14 +46,11 @@ def _adopt_one(memory: Memory, name: str, by: Person, scope: str | None) -> Adop
     if found is not None:
         return _adopt_candidate(memory.store(found.tier), found, by)
     for store in memory.stores(scope):
-        judgement = _judged(store, name)
-        if judgement is not None:
-            return _adopt_commit(store, judgement)
-    raise NotFoundError(
-        "nothing-to-adopt",
-        f"'{name}' is neither a candidate nor a commit on memory/main",
-        hint="gitmem verify names what can be adopted",
-    )
+        judgements = [_judged(store, part) for part in name.split("..")]
+        if len(judgements) <= 2 and None not in judgements:
+            *above, last = filter(None, judgements)
+            return _adopt_range(store, above[0], last) if above else _adopt_commit(store, last)
+    raise _nothing(f"'{name}' is neither a candidate nor a commit on memory/main")
 
 
 def _judged(store: Store, name: str) -> Judgement | None:
@@ -62,20 +60,65 @@ def _judged(store: Store, name: str) -> Judgement | None:
 
 
 def _adopt_commit(store: Store, judgement: Judgement) -> Adopted:
+    if not judgement.unreviewed and judgement.kind == "sync":
+        # Of a merged branch that was no candidate: what its commits brought is meant.
+        return _adopt_range(store, store.ledger().of(judgement.parents[0]), judgement)
     if not judgement.unreviewed:
-        raise NotFoundError(
-            "nothing-to-adopt",
-            f"{judgement.commit[:12]} changed no entry without approval",
-            hint="gitmem verify names what can be adopted",
+        raise _nothing(f"{judgement.commit[:12]} changed no entry without approval")
+    contents = {key: found for key, (_, found) in judgement.unreviewed.items()}
+    return _adopt_contents(store, contents, [judgement])
+
+
+def _adopt_range(store: Store, above: Judgement, last: Judgement) -> Adopted:
+    """What is unreviewed at `last`, by the commits that `above` has not."""
+    ledger = store.ledger()
+    before = set(_line_of(ledger, above.commit, set()))
+    added = [ledger.of(commit) for commit in _line_of(ledger, last.commit, before)]
+    blamed = [found for found in added if found.unreviewed.keys() & last.view.held.keys()]
+    keys = {key for found in blamed for key in found.unreviewed} & last.view.held.keys()
+    if not keys:
+        raise _nothing(
+            f"no entry was changed without approval between {above.commit[:12]} "
+            f"and {last.commit[:12]}"
         )
-    commit = store.objects.commit(judgement.commit)
-    message = trailers.parse(commit.message)
-    text = "\n\n".join(part for part in (message.subject, message.body) if part)
-    why = f"Adopted from commit {commit.id}, which nobody reviewed:\n\n{text}"
-    told = [(trailers.SOURCE, value) for value in message.all(trailers.SOURCE)]
-    contents = {key: _data(store, key, found) for key, (_, found) in judgement.unreviewed.items()}
-    id_ = _open(store, contents, why, told, commit.author)
-    return Adopted(id_, tuple(map(ids.entry_id, contents)), commit.id)
+    contents = {key: store.objects.content(last.view.tree, key) for key in sorted(keys)}
+    return _adopt_contents(store, contents, blamed)
+
+
+def _line_of(ledger: Ledger, tip: str, without: Collection[str]) -> list[str]:
+    """The commits of the approval line of `tip`, less those in `without`, in the ledger's order."""
+    waiting, seen = [tip], set(without)
+    found: list[str] = []
+    while waiting:
+        here = waiting.pop()
+        if here not in seen:
+            seen.add(here)
+            found.append(here)
+            waiting.extend(ledger.of(here).line_parents)
+    return sorted(found, key=lambda commit: ledger.position[commit])
+
+
+def _adopt_contents(
+    store: Store, contents: Mapping[str, Content], blamed: Sequence[Judgement]
+) -> Adopted:
+    """A candidate of what the commits in `blamed` left unreviewed; the last is its origin."""
+    commits = [store.objects.commit(judgement.commit) for judgement in blamed]
+    parsed = [trailers.parse(commit.message) for commit in commits]
+    which = f"commit {commits[0].id}" if len(commits) == 1 else f"{len(commits)} commits"
+    texts = ["\n\n".join(filter(None, (message.subject, message.body))) for message in parsed]
+    why = "\n\n".join([f"Adopted from {which}, which nobody reviewed:", *texts])
+    told = [
+        (trailers.SOURCE, value) for message in parsed for value in message.all(trailers.SOURCE)
+    ]
+    written = {key: _data(store, key, found) for key, found in contents.items()}
+    id_ = _open(store, written, why, list(dict.fromkeys(told)), commits[0].author)
+    return Adopted(id_, tuple(map(ids.entry_id, written)), commits[-1].id)
+
+
+def _nothing(message: str) -> NotFoundError:
+    return NotFoundError(
+        "nothing-to-adopt", message, hint="gitmem verify names what can be adopted"
+    )
 
 
 def _adopt_candidate(store: Store, found: Candidate, by: Person) -> Adopted:
@@ -115,11 +158,7 @@ def _adopt_forwarded(store: Store, found: Candidate) -> Adopted:
             contents.setdefault(key, _data(store, key, content))
         here = judgement.parents[0]
     if not contents:
-        raise NotFoundError(
-            "nothing-to-adopt",
-            f"{found.id} brought no unreviewed change to memory/main",
-            hint="gitmem verify names what can be adopted",
-        )
+        raise _nothing(f"{found.id} brought no unreviewed change to memory/main")
     message = trailers.parse(store.objects.commit(found.commit).message)
     told = [(trailers.SOURCE, value) for value in message.all(trailers.SOURCE)]
     why = message.body or message.subject

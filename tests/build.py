@@ -60,13 +60,15 @@ class Builder:
         message: str = "a change\n",
         *,
         author: Person = ANN,
+        committer: Person | None = None,
         tree: str | None = None,
         files: Mapping[str, Content] | None = None,
         at: int | None = None,
     ) -> str:
         """A commit whose tree is that of the first parent (or `tree`) with `changes`.
 
-        `at` is its time, in seconds; without it, one after all before.
+        `at` is its time, in seconds; without it, one after all before. Its committer is the
+        author where no other is given.
         """
         above = self.objects.commit(parents[0]).tree if parents else EMPTY_TREE
         contents: dict[str, Content] = {
@@ -74,8 +76,9 @@ class Builder:
             for key, body in changes.items()
         }
         written = self.objects.write_tree(tree or above, {**contents, **(files or {})})
-        person = author._replace(time=next(self._clock) if at is None else at)
-        return self.objects.write_commit(written, list(parents), message, person)
+        time = next(self._clock) if at is None else at
+        people = [person._replace(time=time) for person in (author, committer or author)]
+        return self.objects.write_commit(written, list(parents), message, *people)
 
     def propose(self, base: str, changes: Changes, name: str, **more: object) -> str:
         """A candidate as gitmem makes one."""

@@ -66,6 +66,43 @@ def test_adopt_an_unreviewed_commit(
     assert _findings(memory) == ["unreviewed"]
 
 
+def test_adopt_a_range(memory: Memory, commit_directly: Callable[[str, str], str]) -> None:
+    """One candidate of all that is unreviewed since a commit, as the last one left it."""
+    before = memory.store("project").main()
+    commit_directly("good", "Slipped in.")
+    commit_directly("other", "Also slipped in.")
+    last = commit_directly("good", "Slipped in, and changed.")
+    (adopted,) = adoption.adopt(memory, [f"{before[:10]}..{last[:10]}"], by=memory.person())
+    found = memory.candidate(adopted.candidate)
+
+    assert (adopted.entries, adopted.origin) == (("mem_good", "mem_other"), last)
+    assert found.rationale == (
+        "Adopted from 3 commits, which nobody reviewed:\n\nwrote good\n\nwrote other\n\nwrote good"
+    )
+    memory.apply(found.id, by=memory.person())
+    assert {entry.body for entry in memory.entries("project")} == {
+        "Also slipped in.",
+        "Slipped in, and changed.",
+    }
+    assert _findings(memory) == []
+    with pytest.raises(NotFoundError, match="no entry was changed without approval between"):
+        adoption.adopt(memory, [f"{last}..{last}"], by=memory.person())
+
+
+def test_what_was_put_right_is_not_adopted(
+    memory: Memory, commit_directly: Callable[[str, str], str]
+) -> None:
+    """A range's candidate holds just what is still unreviewed at its end."""
+    before = memory.store("project").main()
+    commit = commit_directly("good", "Slipped in.")
+    commit_directly("other", "Also slipped in.")
+    memory.revert(commit, by=memory.person())
+    range_ = f"{before}..{memory.store('project').main()}"
+    (adopted,) = adoption.adopt(memory, [range_], by=memory.person())
+
+    assert adopted.entries == ("mem_other",)
+
+
 def test_revert_an_unreviewed_commit(
     memory: Memory, commit_directly: Callable[[str, str], str]
 ) -> None:
@@ -116,7 +153,7 @@ def test_adopt_a_candidate_that_main_was_moved_onto(memory: Memory, run_git: Run
     assert _findings(memory) == []
 
 
-@pytest.mark.parametrize("name", ["nothing", "good"])
+@pytest.mark.parametrize("name", ["nothing", "good", "nothing..more", "a..b..c", ".."])
 def test_nothing_to_adopt(memory: Memory, name: str) -> None:
     """An unknown name, or a candidate or commit that stands on approved content alone."""
     named = memory.store("project").main() if name == "good" else name

@@ -9,7 +9,7 @@ from gitmem.visible import visible
 
 
 @click.command
-@click.argument("names", metavar="[COMMIT|CANDIDATE]...", nargs=-1)
+@click.argument("names", metavar="[COMMIT|A..B|CANDIDATE]...", nargs=-1)
 @scope_option
 @yes_option
 @json_option
@@ -19,8 +19,9 @@ def command(
 ) -> None:
     """Make a candidate of what nobody reviewed.
 
-    A commit's unreviewed changes, or a candidate that stands on such; verify names them. Without
-    a name, the uncommitted edits in the memory folders, whose files are put back as approved.
+    A commit's unreviewed changes, or a candidate that stands on such; verify names them. A..B
+    makes one candidate of all that the commits since A have. Without a name, the uncommitted edits
+    in the memory folders, whose files are put back as approved.
     """
     from gitmem import adoption
 

@@ -34,7 +34,8 @@ _GITHUB = re.compile(
 # Gitea and Forgejo (services/pull/merge.go): the author's title stands before the names, so the
 # names are read from the right, and nothing but one word each may stand around them.
 _GITEA = re.compile(
-    rf"{_PULL_REQUEST}'.*' \([#!][0-9]+\) from (?:[^\s/:]+/[^\s/:]+:)?(?P<names>{_CANDIDATE})"
+    rf"{_PULL_REQUEST}'.*' \([#!][0-9]+\) from (?:(?:[^\s/:]+/[^\s/:]+|<deleted>):)?"
+    rf"(?P<names>{_CANDIDATE})"
     r" into \S+\Z"
 )
 _TAG = re.compile(r"Merge .*\btags? '")
