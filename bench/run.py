@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import build
+from gitmem import clock
 from gitmem.memory import Draft, Memory, open_memory
 
 RUNS = 7
@@ -136,6 +137,25 @@ def log(root: Path) -> list[Row]:
     ]
 
 
+def at_time(root: Path) -> Row:
+    """The context at a time in the middle of 10,000 commits, judged from them without any cache."""
+    host = build.host(root / "at-time")
+    memory = build.opened(host)
+    build.approve(memory, 5000)
+    build.packed(memory)
+    git_dir = memory.store("project").place.git_dir
+    at = build.REVIEWER.time + 2500
+    moment = clock.rfc3339(at)
+    plain = ("rev-list", "-1", "--first-parent", f"--before={at}", "memory/main")
+    return Row(
+        "`gitmem replay --at`, 10,000 commits",
+        best(gitmem("replay", "--at", moment, cwd=host), runs=3),
+        "`git rev-list -1 --first-parent --before`",
+        best(process("git", f"--git-dir={git_dir}", *plain, cwd=host)),
+        "–",
+    )
+
+
 def _forget() -> None:
     """Delete all caches: they may be deleted at any time."""
     shutil.rmtree(Path(os.environ["XDG_CACHE_HOME"]), ignore_errors=True)
@@ -175,7 +195,7 @@ def main() -> None:
         (root / "home" / ".gitconfig").write_text(identity, encoding="utf-8")
         print("| what | ms | against | ms | ratio | wanted |")
         print("|---|---|---|---|---|---|")
-        rows = [context(root), proposals(root), *log(root), decisions(root)]
+        rows = [context(root), proposals(root), *log(root), decisions(root), at_time(root)]
         for row in rows:
             print(row)
 
