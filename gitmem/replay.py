@@ -14,7 +14,7 @@ from gitmem.exchange.eventlog import Log, TierLog
 from gitmem.git import bulk
 from gitmem.memory import Memory
 from gitmem.model import context, replay
-from gitmem.model.approval import judge, kind_of
+from gitmem.model.approval import kind_of
 from gitmem.model.replay import Steps
 from gitmem.store import Store
 from gitmem.views import Given, Unreviewed
@@ -141,9 +141,7 @@ def _hangs_on(store: Store, commit: str) -> tuple[bool, str | None]:
 
 
 def _judged(store: Store, commit: str) -> Steps:
-    store.objects.prefetch([commit])
-    ledger = judge(store.objects, commit)
-    steps = replay.steps(store.objects, ledger)
+    steps = replay.steps(store.objects, store.ledger_at(commit))
     approved = replay.standing(steps, commit).approved
     store.objects.load(replay.blobs(approved.values()))
     return steps

@@ -89,6 +89,11 @@ class Store:
             self._ledger = (tip, judge(self.objects, tip, known=known))
         return self._ledger[1]
 
+    def ledger_at(self, commit: str) -> Ledger:
+        """The judgements on the approval line of any commit."""
+        self.objects.prefetch([commit])
+        return judge(self.objects, commit)
+
     def approved(self) -> dict[str, Blob]:
         """The approved entries, by key."""
         contents = self.ledger().view.contents(self.objects)

@@ -30,7 +30,7 @@ from gitmem.store import Store
 FORMAT = "gitmem-log"
 VERSION = 1
 # The approval setting under which a log was judged.
-UNSIGNED = "unsigned"
+OPEN = "open"
 
 Snapshot = str | dict[str, str] | None
 
@@ -54,8 +54,7 @@ def written(stores: Sequence[Store], *, since: int | None = None) -> list[dict[s
         "records": len(records),
         "since": None if since is None else clock.rfc3339(since),
         "tiers": {
-            store.tier: {"tip": store.main(), "rule": RULE, "approval": UNSIGNED}
-            for store in stores
+            store.tier: {"tip": store.main(), "rule": RULE, "approval": OPEN} for store in stores
         },
     }
     return [header, *({"n": number, **record} for number, record in enumerate(records, 1))]

@@ -69,7 +69,7 @@ def test_what_is_written(lines: list[dict[str, Any]]) -> None:
     assert header["format"] == "gitmem-log"
     assert header["version"] == 1
     assert header["records"] == len(records) == 11
-    assert header["tiers"]["project"]["approval"] == "unsigned"
+    assert header["tiers"]["project"]["approval"] == "open"
     assert [one["n"] for one in records] == list(range(1, 12))
     assert [one.get("judgement") or one["kind"] for one in records] == [
         "start",
