@@ -163,7 +163,7 @@ def _adopt_forwarded(store: Store, found: Candidate) -> Adopted:
     told = [(trailers.SOURCE, value) for value in message.all(trailers.SOURCE)]
     why = message.body or message.subject
     id_ = _open(store, contents, why, told, store.objects.commit(found.commit).author)
-    checkout.move(tierrepo.place_of(store.place), store.leaving(found.id))
+    checkout.move(tierrepo.place_of(store.place), store.leaving(found))
     return Adopted(id_, tuple(map(ids.entry_id, contents)), found.commit)
 
 

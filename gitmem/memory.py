@@ -436,7 +436,7 @@ class Memory:
                 by,
                 now_as(by),
             )
-            left = self._move(store, commit, main, store.leaving(found.id))
+            left = self._move(store, commit, main, store.leaving(found))
         touched = tuple(entry.id for entry in found.entries)
         return Decision(commit, found.id, touched, tuple(left), tuple(claimed))
 

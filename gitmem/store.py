@@ -236,9 +236,9 @@ class Store:
         """What the candidates that there are, open, applied or closed again, name as reopened."""
         tips = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
         stubs = [
-            self._stub(ref.rpartition("/")[2], "pending", tip, ref)
+            self._stub(id_, "pending", tip, ref)
             for ref, tip in tips.items()
-            if "/memory/main" not in ref
+            if (id_ := _named(ref)) is not None
         ]
         lines = [stub.line for stub in (*stubs, *closed) if stub.fault is None]
         applied = [line for judgement in self.ledger().line for line in judgement.applied]
@@ -460,12 +460,10 @@ class Store:
         inside = self.ledger().inside
         heads = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
         for ref, tip in heads.items():
-            id_ = ref.rpartition("/")[2]
-            if ref.startswith("refs/remotes/") and "/memory/candidate/" not in ref:
-                continue
-            if tip not in inside and tip not in self.ledger().position:
+            id_ = _named(ref)
+            if id_ is not None and tip not in inside and tip not in self.ledger().position:
                 stub = self._stub(id_, "pending", tip, ref)
-                if stub.fault is None and ids.is_candidate_id(id_):
+                if stub.fault is None:
                     yield stub
         yield from self.closed()
 
@@ -521,13 +519,24 @@ class Store:
         closing = self.objects.write_commit(tree, [found.commit], message, person)
         ref = layout.discarded_ref(found.id, closing)
         tag = self.objects.write_tag(ref.removeprefix("refs/tags/"), closing, person, message)
-        return closing, [RefChange(ref, tag, None), *self.leaving(found.id)]
+        return closing, [RefChange(ref, tag, None), *self.leaving(found)]
 
-    def leaving(self, id_: str) -> list[RefChange]:
-        """The refs of a candidate that go when it is decided."""
-        names = (layout.candidate_ref(id_), layout.kept_ref(id_))
+    def leaving(self, found: Candidate) -> list[RefChange]:
+        """The refs of a candidate that go when it is decided.
+
+        Of a remote's those only that are of its own line: another one may have its name here.
+        """
+        names = (layout.candidate_ref(found.id), layout.kept_ref(found.id))
         tips = ((name, refs.read(self.place.git_dir, name)) for name in names)
-        return [RefChange(name, None, tip) for name, tip in tips if tip is not None]
+        return [
+            RefChange(name, None, tip)
+            for name, tip in tips
+            if tip is not None
+            and (
+                found.remote is None
+                or self._stub(found.id, "pending", tip, name).line.first == found.first
+            )
+        ]
 
     def new_id(self, at: int, wanted: str | None = None) -> str:
         """A candidate id that nothing here has; `wanted`, if that is one."""
@@ -589,6 +598,14 @@ class Store:
             f"{key} {candidates.fingerprint_of(self.objects, key, content)}"
             for key, content in sorted(changes.items())
         )
+
+
+def _named(ref: str) -> str | None:
+    """The id of the candidate that a branch, here or at a remote, or an anchor is of."""
+    id_ = ref.removeprefix(layout.KEPT)
+    if id_ == ref:
+        id_ = ref.partition("/memory/candidate/")[2]
+    return id_ if ids.is_candidate_id(id_) else None
 
 
 def _unreadable(tier: str, stub: Stub) -> Candidate:
