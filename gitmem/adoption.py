@@ -270,8 +270,11 @@ def _changed_files(folder: Folder, state: checkout.FolderState) -> dict[str, byt
     """The entries' files that were edited by hand, by path, with their bytes (None: deleted)."""
     changed: dict[str, bytes | None] = {}
     for path in (*state.edited, *state.untracked):
+        # The name of another file need not even be UTF-8.
+        if entries.key_of_path(path) is None:
+            continue
         data = folder.read(path.encode())
-        if entries.key_of_path(path) is not None and data is not None:
+        if data is not None:
             changed[path] = data
     changed |= {path: None for path in state.deleted if entries.key_of_path(path) is not None}
     return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -188,6 +189,22 @@ def test_adopt_a_deleted_file(memory: Memory) -> None:
 
     assert memory.candidate(adopted.candidate).entries[0].content is None
     assert (folder / "good.md").exists()
+
+
+def test_what_is_no_file_of_an_entry_is_left_out(memory: Memory) -> None:
+    """A folder in a file's place and a name that is no UTF-8 stop nothing, and stay as they are."""
+    folder = memory.path / ".custom-agent" / "memory"
+    (folder / "good.md").unlink()
+    (folder / "good.md").mkdir()
+    (folder / "good.md" / "inner").write_text("mine")
+    odd = Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md"))
+    odd.write_text("mine")
+    (folder / "new.md").write_text("---\ntype: fact\n---\n\nNew.\n", encoding="utf-8")
+
+    (adopted,) = adoption.adopt_edits(memory, by=memory.person())
+
+    assert adopted.entries == ("mem_new",)
+    assert odd.read_text() == (folder / "good.md" / "inner").read_text() == "mine"
 
 
 def test_no_edits(memory: Memory) -> None:

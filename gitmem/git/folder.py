@@ -124,12 +124,19 @@ class Folder:
         try:
             with self._parent(path) as (parent, name):
                 file = os.open(name, _OPEN_FILE, dir_fd=parent)
-                with os.fdopen(file, "rb") as stream:
-                    return stream.read() if stat.S_ISREG(os.fstat(file).st_mode) else None
+                try:
+                    # A folder can be opened, and no stream made of it.
+                    if not stat.S_ISREG(os.fstat(file).st_mode):
+                        return None
+                    with os.fdopen(file, "rb", closefd=False) as stream:
+                        return stream.read()
+                finally:
+                    os.close(file)
         except (FileNotFoundError, _BlockedError):
             return None
         except OSError as error:
-            if error.errno == errno.ELOOP:
+            # A link, or a socket.
+            if error.errno in (errno.ELOOP, errno.ENXIO):
                 return None
             raise
 
