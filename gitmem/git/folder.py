@@ -74,9 +74,9 @@ def _safe_name(name: bytes) -> bool:
     text = name.decode("utf-8", "replace")
     seen = "".join(c for c in text if c not in _IGNORED_BY_HFS).casefold()
     return (
-        seen not in ("", ".", "..", "git~1")
+        seen not in ("", ".", "..")
         and "\\" not in seen
-        and seen.split(":")[0].rstrip(". ") != ".git"
+        and seen.split(":")[0].rstrip(". ") not in (".git", "git~1")
     )
 
 
