@@ -167,6 +167,12 @@ def no_color(environ: Mapping[str, str] | None = None) -> bool:
     return bool((os.environ if environ is None else environ).get("NO_COLOR"))
 
 
+def dumb_terminal(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the terminal can print text and nothing else: `TERM` is `dumb` or says nothing."""
+    term = (os.environ if environ is None else environ).get("TERM", "")
+    return term in ("", "dumb")
+
+
 def _base_dir(variable: str, default: str, environ: Mapping[str, str] | None) -> Path:
     seen = os.environ if environ is None else environ
     named = Path(seen.get(variable, ""))

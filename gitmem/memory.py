@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -787,6 +788,19 @@ class Memory:
     def run_editor(self, file: Path) -> int:
         """Let the user edit `file` with the editor that git would start; its exit code."""
         return program.edit(identity.editor(self._cwd()), file)
+
+    def run_pager(self, text: str) -> int:
+        """Show `text` in the pager that git would start; its exit code."""
+        return program.page(identity.pager(self._cwd()), text)
+
+    @cached_property
+    def diff_filter(self) -> str | None:
+        """The user's `interactive.diffFilter`, a command line; None where there is none."""
+        return identity.diff_filter(self._cwd())
+
+    def filter_diff(self, text: str) -> str | None:
+        """A unified diff in colours as `diff_filter` shows it; None where there is none or it fails."""
+        return program.filtered(self.diff_filter, text) if self.diff_filter else None
 
     # -- the log and the context -----------------------------------------------------------
 

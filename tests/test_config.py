@@ -158,3 +158,11 @@ def test_session_outside_the_grammar() -> None:
 def test_no_color(environ: dict[str, str], expected: bool) -> None:
     """NO_COLOR counts whatever its value, but not when empty."""
     assert config.no_color(environ) is expected
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"), [({}, True), ({"TERM": "dumb"}, True), ({"TERM": "xterm"}, False)]
+)
+def test_dumb_terminal(environ: dict[str, str], expected: bool) -> None:
+    """A terminal that says nothing of itself can do nothing."""
+    assert config.dumb_terminal(environ) is expected

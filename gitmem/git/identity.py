@@ -33,3 +33,13 @@ def person(cwd: Path) -> Person:
 def editor(cwd: Path) -> str:
     """The command line of the user's editor, as git finds it."""
     return program.run("var", "GIT_EDITOR", cwd=cwd, check=True, identity=True).text
+
+
+def pager(cwd: Path) -> str:
+    """The command line of the user's pager, as git finds it."""
+    return program.run("var", "GIT_PAGER", cwd=cwd, check=True, identity=True).text
+
+
+def diff_filter(cwd: Path) -> str | None:
+    """The filter through which git's own interactive commands show differences in colours."""
+    return program.run("config", "interactive.diffFilter", cwd=cwd, check=False).text or None

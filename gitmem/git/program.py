@@ -8,8 +8,10 @@ pygit2. `docs/architecture.md` has the table, operation by operation.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -246,8 +248,53 @@ def start(
 
 
 def edit(editor: str, file: Path) -> int:
-    """Start the user's editor on `file` as git does, through a shell; gives its exit code."""
+    """Start the user's editor on `file` as git does, through a shell; gives its exit code.
+
+    An interrupt meanwhile is the editor's affair.
+    """
     if editor == ":":
         return 0
     line = ["sh", "-c", f'{editor} "$@"', editor, str(file)]
-    return subprocess.run(line, env=environment(identity=True), check=False).returncode
+    with _interrupts_left_to_child():
+        return subprocess.run(line, env=environment(identity=True), check=False).returncode
+
+
+# As git sets them where the user does not: end where all fits on a screen, pass colours on.
+_PAGER_DEFAULTS = {"LESS": "FRX", "LV": "-c"}
+
+
+def page(pager: str, text: str) -> int:
+    """Show `text` in the user's pager as git does, through a shell; gives its exit code.
+
+    An interrupt meanwhile is the pager's affair. A pager that is left early is content.
+    """
+    env = {**_PAGER_DEFAULTS, **environment(identity=True)}
+    with _interrupts_left_to_child():
+        shown = subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=env)
+        with shown, suppress(BrokenPipeError):
+            shown.communicate(text.encode())
+    return shown.returncode
+
+
+def filtered(command_line: str, text: str) -> str | None:
+    """What a filter of the user's makes of `text`, through a shell; None where it fails."""
+    done = subprocess.run(
+        ["sh", "-c", command_line],
+        input=text.encode(),
+        capture_output=True,
+        env=environment(identity=True),
+        check=False,
+    )
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+@contextmanager
+def _interrupts_left_to_child() -> Iterator[None]:
+    """Ignore what Ctrl-C sends; a child, unlike with SIG_IGN, gets it as ever."""
+    signals = (signal.SIGINT, signal.SIGQUIT)
+    before = {number: signal.signal(number, lambda _number, _frame: None) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -23,3 +23,35 @@ def test_no_identity(tmp_path: Path, sealed_home: Path) -> None:
         identity.person(tmp_path)
     assert raised.value.reference == "no-identity"
     assert "git config --global user.name" in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("config", "variable", "expected"),
+    [
+        ("[core]\n\tpager = most\n", ("NO", "more"), "most"),
+        ("[core]\n\tpager = most\n", ("PAGER", "more"), "most"),
+        ("", ("PAGER", "more"), "more"),
+        ("[core]\n\tpager = most\n", ("GIT_PAGER", "cat"), "cat"),
+    ],
+)
+def test_pager(
+    sealed_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    config: str,
+    variable: tuple[str, str],
+    expected: str,
+) -> None:
+    """It is found where git finds it, in git's order."""
+    (sealed_home / ".gitconfig").write_text(config)
+    monkeypatch.setenv(*variable)
+
+    assert identity.pager(sealed_home) == expected
+
+
+def test_diff_filter(tmp_path: Path, sealed_home: Path) -> None:
+    """There is one where the user has configured one."""
+    assert identity.diff_filter(tmp_path) is None
+
+    (sealed_home / ".gitconfig").write_text("[interactive]\n\tdiffFilter = delta --color-only\n")
+
+    assert identity.diff_filter(tmp_path) == "delta --color-only"
