@@ -5,6 +5,7 @@ This module and `gitmem/git/` are the only ones that read environment variables.
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -145,6 +146,24 @@ def state_dir(environ: Mapping[str, str] | None = None) -> Path:
 def cache_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Our folder in `$XDG_CACHE_HOME`, by default `~/.cache`. Raises as user_config_dir."""
     return _base_dir("XDG_CACHE_HOME", ".cache", environ) / "gitmem"
+
+
+def transcripts(
+    session_id: str, environ: Mapping[str, str] | None = None
+) -> tuple[tuple[Path, str], ...]:
+    """Where agent tools keep the transcript of a session: folders, each with a pattern in it.
+
+    Claude Code: https://code.claude.com/docs/en/settings (`CLAUDE_CONFIG_DIR`). Codex:
+    https://github.com/openai/codex/blob/main/docs/config.md (`CODEX_HOME`).
+    """
+    seen = os.environ if environ is None else environ
+    name = glob.escape(session_id)
+    claude = Path(seen.get("CLAUDE_CONFIG_DIR") or _home(seen) / ".claude")
+    codex = Path(seen.get("CODEX_HOME") or _home(seen) / ".codex")
+    return (
+        (claude / "projects", f"*/{name}.jsonl"),
+        (codex / "sessions", f"*/*/*/rollout-*-{name}.jsonl"),
+    )
 
 
 def session(environ: Mapping[str, str] | None = None) -> str | None:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from gitmem import layout
 from gitmem.memory import Memory
+from gitmem.model import context, frontmatter
 from gitmem.model.candidates import Candidate, Proposed
-from gitmem.model.entries import path_of
+from gitmem.model.entries import Entry, EntryFault, Source, path_of
 from gitmem.model.history import SUBMODULE, Change, Content
 from gitmem.store import Store
 from gitmem.visible import visible
@@ -33,6 +36,89 @@ def difference(memory: Memory, found: Candidate) -> str:
     store = memory.store(found.tier)
     parts = [*_entries(store, found), *_other_files(store, found)]
     return "\n".join(part for part in parts if part)
+
+
+Verb = Literal["new", "change", "delete", "conflict", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """An entry's content as a person reads it.
+
+    `rest` is what its front matter says besides type, evidence, dates and marks of approval, as
+    YAML. Where the file is no entry, `type` is None and `body` the whole file.
+    """
+
+    type: str | None
+    body: str
+    rest: str = ""
+    sources: tuple[Source, ...] = ()
+
+    def block(self, scope: str) -> str | None:
+        """The block of an agent's context that comes of it; None of what is no entry."""
+        return None if self.type is None else context.block_of(scope, self.type, self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What an apply would do to one entry, or what it would be where that conflicts.
+
+    `before` is what is approved now and `after` what an apply would make of it, in a conflict what
+    the candidate wants; None is no entry. `base` is what the candidate was made from. `kind` says
+    what is strange about the file, `conflict` what does not go together.
+    """
+
+    id: str
+    verb: Verb
+    before: Version | None
+    after: Version | None
+    base: Version | None
+    kind: str | None = None
+    conflict: str | None = None
+
+
+def changes(memory: Memory, found: Candidate) -> list[Changed]:
+    """What a pending candidate would do, entry by entry."""
+    store = memory.store(found.tier)
+    return [_changed(store, item) for item in found.entries]
+
+
+def _changed(store: Store, item: Proposed) -> Changed:
+    after = item.result if item.conflict is None else item.content
+    return Changed(
+        item.id,
+        _verb(item),
+        _version(store, item.key, item.approved),
+        _version(store, item.key, after),
+        _version(store, item.key, item.base),
+        _KINDS.get(after.mode) if after is not None else None,
+        item.conflict,
+    )
+
+
+def _verb(item: Proposed) -> Verb:
+    if item.conflict is not None:
+        return "conflict"
+    if item.result == item.approved:
+        return "nothing"
+    if item.result is None:
+        return "delete"
+    return "new" if item.approved is None else "change"
+
+
+def _version(store: Store, key: str, content: Content) -> Version | None:
+    if content is None:
+        return None
+    try:
+        entry = store.entry(key, content)
+    except EntryFault:
+        return Version(None, store.text(content) or "")
+    return None if entry is None else Version(entry.type, entry.body, _rest(entry), entry.sources)
+
+
+def _rest(entry: Entry) -> str:
+    related = (("relatedSessions", entry.related_sessions),) if entry.related_sessions else ()
+    return frontmatter.dump([*related, *entry.extra]) if related or entry.extra else ""
 
 
 def unified(old: str | None, new: str | None, before: str, after: str) -> str:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem import differences, tiersetup
+from gitmem.differences import Version
 from gitmem.memory import Draft, Memory, open_memory
 from gitmem.visible import visible
 
@@ -134,3 +135,59 @@ def test_every_line_is_shown(text: str) -> None:
     assert [line for line in shown if not line.startswith("\\")] == [
         f"+{visible(line, multiline=True)}" for line in lines
     ]
+
+
+def test_what_an_apply_would_do(memory: Memory) -> None:
+    """Each entry taken apart: text, type, unusual front matter, evidence."""
+    person = memory.person()
+    memory.add(Draft("a", "One.", "fact"), Draft("b", "Old.", "fact"), by=person)
+    outcome = memory.propose(
+        Draft("a", "Two.", "convention"),
+        Draft("b", delete=True),
+        Draft("c", "New.", "fact"),
+        rationale="r",
+    )
+
+    a, b, c = differences.changes(memory, memory.candidate(outcome.id))
+
+    assert (a.id, a.verb, b.verb, c.verb) == ("mem_a", "change", "delete", "new")
+    assert (a.before, a.after) == (Version("fact", "One."), Version("convention", "Two."))
+    assert (b.after, c.before) == (None, None)
+    assert a.after is not None
+    assert a.after.block("project") == "[memory:project:convention]\nTwo."
+
+
+def test_what_is_no_entry_any_more(memory: Memory) -> None:
+    """A file that can't be read is shown as it is, and so are keys that nobody knows."""
+    text = TEXT.format(id="x", body="B.")
+    _by_hand(memory, "100644", text.replace("type: fact", "type: idea").encode())
+    (broken,) = differences.changes(memory, memory.candidate("by_hand"))
+    assert broken.after is not None
+    assert broken.after.type is None
+    assert "type: idea\n" in broken.after.body
+    assert broken.after.block("project") is None
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("100644", None), ("100755", "an executable")])
+def test_unknown_keys(memory: Memory, mode: str, kind: str | None) -> None:
+    """Keys that gitmem does not know are part of what is read; what is no file is shown as it is."""
+    text = TEXT.format(id="x", body="B.").replace("sources: []", "sources: []\nowner: me")
+    _by_hand(memory, mode, text.encode())
+
+    (changed,) = differences.changes(memory, memory.candidate("by_hand"))
+
+    assert changed.kind == kind
+    assert changed.after == (Version(None, text) if kind else Version("fact", "B.", "owner: me\n"))
+
+
+def test_a_conflict_taken_apart(memory: Memory) -> None:
+    """What the candidate wants stands beside what is approved and what both began with."""
+    person = memory.person()
+    memory.add(Draft("a", "One.", "fact"), by=person)
+    outcome = memory.propose(Draft("a", "Two."), rationale="r")
+    memory.add(Draft("a", "Three."), by=person)
+
+    (changed,) = differences.changes(memory, memory.candidate(outcome.id))
+
+    bodies = [side and side.body for side in (changed.base, changed.before, changed.after)]
+    assert (changed.verb, bodies) == ("conflict", ["One.", "Three.", "Two."])

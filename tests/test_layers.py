@@ -44,6 +44,7 @@ LAYERS = {
     "gitmem.dropbox": Layer.STORAGE,
     "gitmem.index": Layer.STORAGE,
     "gitmem.witness": Layer.STORAGE,
+    "gitmem.transcripts": Layer.STORAGE,
     "gitmem.views": Layer.USE_CASES,
     "gitmem.stories": Layer.USE_CASES,
     "gitmem.memory": Layer.USE_CASES,

@@ -157,6 +157,16 @@ def _breakable(token: str) -> Iterator[str]:
     yield from (part for part in worddiff.words(token) if part)
 
 
+def shortened(line: Line, columns: int, behind: Span) -> Line:
+    """As much of `line` as fits into `columns` with `behind` after it."""
+    room = columns - width.width(behind.text)
+    kept: list[Span] = []
+    for span in line:
+        kept.append(Span(width.beginning(span.text, room), span.style))
+        room -= width.width(kept[-1].text)
+    return (*kept, behind)
+
+
 def laid_out(body: Iterable[Line], columns: int, *, label: str = "", margin: int = 0) -> list[Line]:
     """`body` broken to `columns`, behind a left margin; `label` stands in the margin of its first line."""
     rows: list[Line] = []

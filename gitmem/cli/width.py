@@ -59,10 +59,11 @@ def cut(text: str, columns: int) -> str:
     """`text`, or as much of it as fits with an ellipsis behind it."""
     if width(text) <= columns:
         return text
-    return f"{_beginning(text, columns - 1)}…" if columns > 0 else ""
+    return f"{beginning(text, columns - 1)}…" if columns > 0 else ""
 
 
-def _beginning(text: str, columns: int) -> str:
+def beginning(text: str, columns: int) -> str:
+    """As much of `text` as fits into `columns`."""
     taken = ""
     for cluster, more in _clusters(text):
         columns -= more

@@ -120,7 +120,12 @@ def build(
 
 def block(memory: Memory) -> str:
     """The block of one entry: its header line and its body, without a newline at the end."""
-    return f"[memory:{memory.scope}:{memory.type}]\n{escape(clean_body(memory.body))}"
+    return block_of(memory.scope, memory.type, memory.body)
+
+
+def block_of(scope: str, kind: str, body: str) -> str:
+    """The block that an entry of that scope, type and body gets."""
+    return f"[memory:{scope}:{kind}]\n{escape(clean_body(body))}"
 
 
 def clean_body(body: str) -> str:
