@@ -10,7 +10,7 @@ import click
 from gitmem import clock, config
 from gitmem.cli import common, naming
 from gitmem.cli.common import State, emit, emit_json, json_option, scope_option, yes_option
-from gitmem.errors import BadInputError, ConflictError
+from gitmem.errors import BadInputError
 from gitmem.visible import visible
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gitmem.memory import Memory
     from gitmem.model.candidates import Candidate
     from gitmem.model.history import Person
-
-_MARKERS = (b"<<<<<<< ", b"=======", b">>>>>>> ")
 
 
 @click.command
@@ -115,6 +113,8 @@ def _texts(
 
 def _settled(state: State, found: Candidate, body_file: str | None) -> dict[str, bytes | None]:
     """What a person makes of the entries in which a candidate conflicts."""
+    from gitmem.cli.editing import without_markers
+
     texts: dict[str, bytes | None] = {}
     for item in state.memory.unsettled(found.id, scope=found.tier):
         if body_file is not None:
@@ -122,13 +122,7 @@ def _settled(state: State, found: Candidate, body_file: str | None) -> dict[str,
             texts[item.key] = _new_text(state, item.key, front, body_file, found.tier)
             continue
         data = _in_editor(state, item.key, item.text)
-        if data is not None and any(line.startswith(_MARKERS) for line in data.split(b"\n")):
-            raise ConflictError(
-                "markers-left",
-                f"{found.id} is not settled: the text still has conflict markers",
-                hint=f"gitmem edit {found.id} --onto-main",
-            )
-        texts[item.key] = data
+        texts[item.key] = data if data is None else without_markers(item.key, data)
     return texts
 
 

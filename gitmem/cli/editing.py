@@ -5,8 +5,22 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from gitmem.errors import BadInputError
+from gitmem import ids
+from gitmem.errors import BadInputError, ConflictError
 from gitmem.memory import Memory
+
+_MARKERS = (b"<<<<<<< ", b"=======", b">>>>>>> ")
+
+
+def without_markers(key: str, data: bytes) -> bytes:
+    """A text in which both sides of a conflict were one text. Raises ConflictError `markers-left`."""
+    if any(line.startswith(_MARKERS) for line in data.split(b"\n")):
+        raise ConflictError(
+            "markers-left",
+            f"{ids.entry_id(key)} is not settled: the text still has conflict markers",
+            hint="make one text of both sides, and delete the lines with <<<<<<<, ======= and >>>>>>>",
+        )
+    return data
 
 
 def edited(memory: Memory, key: str, text: str) -> bytes | None:

@@ -36,6 +36,7 @@ COMMANDS = {
     "hooks": Row("Set up", "Install, take out or look at the git hooks of memory."),
     "completion": Row("Set up", "Print the script that completes commands in a shell."),
     "propose": Row("Propose", "Propose an entry, its change or its deletion."),
+    "review": Row("Review", "Go through the queue at the terminal, one candidate a screen."),
     "list": Row("Review", "List the candidates, the pending ones if nothing else is said."),
     "show": Row("Review", "Show a candidate or an approved entry."),
     "diff": Row("Review", "Show what a candidate would change, with its reasons above it."),

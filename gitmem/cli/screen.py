@@ -25,6 +25,7 @@ from gitmem.cli.lines import (
 from gitmem.differences import Changed, Version
 from gitmem.model.candidates import Candidate
 from gitmem.model.scan import scan
+from gitmem.transcripts import Place
 from gitmem.visible import mixed_script_words
 
 _MARGIN = 10
@@ -203,17 +204,42 @@ def _source(given: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _blocks(sheet: Sheet) -> Iterator[Line]:
-    """What an agent's context gains, as it would stand there, and how much that is."""
+    """What an agent's context gains, as it would stand there, and how much that is.
+
+    The text of a new entry stands on the screen already; it is repeated where a context writes it
+    in another way.
+    """
+    tier = sheet.found.tier
     for changed in sheet.changes:
         if changed.verb in ("conflict", "nothing"):
             continue
         before, after = (
-            version.block(sheet.found.tier) or "" if version else ""
+            version.block(tier) or "" if version else ""
             for version in (changed.before, changed.after)
         )
-        yield (Span(f"{len(after) - len(before):+} characters", "dim"),)
+        size = f"{len(after) - len(before):+} characters"
+        header, _, body = after.partition("\n")
+        if changed.verb == "new" and changed.after and body == changed.after.body:
+            yield (Span(one_line(f"{size}: {header} and the text above")),)
+            continue
+        yield (Span(size),)
         if after:
             yield from quoted(after)
+
+
+def transcript(place: Place, columns: int) -> list[Line]:
+    """A place in a transcript: where it is, and what was said around it."""
+    where = (
+        f"{place.path}, line {place.record}"
+        if place.record
+        else (f"{place.path} says nothing of the kind; it begins:")
+    )
+    rows: list[Line] = [(Span(one_line(where), "note" if place.record else "warn"),)]
+    for record, speaker, text in place.texts:
+        label = one_line(speaker)[: _MARGIN - 1]
+        style: Style = "bold" if record == place.record else "plain"
+        rows += laid_out(quoted(text, style), columns, label=label, margin=_MARGIN)
+    return rows
 
 
 # -- pages -------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ class Terminal:
         sys.stdout.flush()
         if self._in is None:
             line = sys.stdin.readline()
-            pressed = (line.strip()[:1] or ENTER) if line else END
+            pressed = line[:1]
             self.show(pressed.strip())
             return pressed
         try:

@@ -79,10 +79,8 @@ def test_a_new_entry(memory: Memory) -> None:
         "          先运行全部测试。+}",
         "why       The user said so.",
         "proposed  by claude-code, 2 days ago",
-        "agents    +60 characters",
-        "          [memory:project:convention]",
-        "          提交信息必须使用英文，并带上约定的前缀；提交之前先",
-        "          运行全部测试。",
+        "agents    +60 characters: [memory:project:convention] and",
+        "          the text above",
     ]
 
 
@@ -152,22 +150,25 @@ _LABELS = ("", "new", "why", "scan", "proposed", "evidence", "agents")
 def test_what_helps_is_cut(memory: Memory) -> None:
     """Where there is no room, what the decision is about stays whole."""
     evidence = Source("sess-1", "turn-1", "\n".join(f"line {n}" for n in range(30)))
-    made = sheet(memory, Draft("a", "One.\nTwo.\nThree.", "fact"), sources=[evidence])
+    made = sheet(memory, Draft("tests", "One.\nTwo."), sources=[evidence])
 
-    (page,) = shown(made, rows=11)
+    (page,) = shown(made, rows=14)
 
     assert page == [
-        "new       mem_a  project fact",
+        "change    mem_tests  project convention",
+        "          [-Run make test.-]",
+        "          [-↵-]",
+        "          [-It is slow.-]",
         "          {+One.+}",
         "          {+Two.+}",
-        "          {+Three.+}",
         "why       The user said so.",
         "proposed  by claude-code, 2 days ago",
         "evidence  “line 0",
         "          line 1",
         "          line 2 … 28 more, p shows all",
-        "agents    +38 characters",
-        "          [memory:project:fact] … 3 more, p shows all",
+        "agents    -18 characters",
+        "          [memory:project:convention]",
+        "          One. … 1 more, p shows all",
     ]
 
 
@@ -178,7 +179,7 @@ def test_too_long_for_a_screen(memory: Memory) -> None:
     (page,) = pages(made, 80, 20, coloured=False)
 
     assert page.long
-    assert sum("line" in painted(row, coloured=False) for row in page.rows) == 120
+    assert sum("line" in painted(row, coloured=False) for row in page.rows) == 60
 
 
 def test_many_entries(memory: Memory) -> None:
@@ -194,9 +195,7 @@ def test_many_entries(memory: Memory) -> None:
     assert walk[60] == [
         "new       mem_e59  project fact",
         "          {+Rule 59.+}",
-        "agents    +30 characters",
-        "          [memory:project:fact]",
-        "          Rule 59.",
+        "agents    +30 characters: [memory:project:fact] and the text above",
     ]
 
 
