@@ -230,7 +230,7 @@ def _at(author: Person, at: int) -> Person:
 
 
 def adopt_edits(memory: Memory, *, by: Person, scope: str | None = None) -> list[Adopted]:
-    """Make a candidate of each tier's uncommitted edits, and restore its files.
+    """Make candidates of each tier's uncommitted edits, whose files are restored, and of the drop box.
 
     Only files that differ from the commit that the folder was read from count.
     Raises NotFoundError `nothing-to-adopt` where there are none.
@@ -238,13 +238,21 @@ def adopt_edits(memory: Memory, *, by: Person, scope: str | None = None) -> list
     adopted = [
         found for store in memory.stores(scope) if (found := _adopt_edits_of(store, by)) is not None
     ]
+    if scope != "user" and memory.dropped():
+        adopted += _adopt_dropped(memory)
     if adopted:
         return adopted
     raise NotFoundError(
         "nothing-to-adopt",
-        "no memory folder has uncommitted edits",
+        "no memory folder has uncommitted edits, and no candidate waits in the drop box",
         hint="gitmem verify names what else can be adopted",
     )
+
+
+def _adopt_dropped(memory: Memory) -> list[Adopted]:
+    claimed = [claim.candidate for claim in memory.claim()]
+    found = [memory.candidate(id_, scope="project") for id_ in claimed if id_ is not None]
+    return [Adopted(one.id, tuple(item.id for item in one.entries), None) for one in found]
 
 
 def _adopt_edits_of(store: Store, by: Person) -> Adopted | None:

@@ -17,10 +17,10 @@ from gitmem.store import Store, is_customary
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a person should look at, and the way out of it."""
+    """Something that a person should look at, and the way out of it. `tier` None: of no tier."""
 
     kind: str
-    tier: str
+    tier: str | None
     commit: str | None
     entry: str | None
     message: str

@@ -23,12 +23,21 @@ def add(common_dir: Path) -> bool:
     """Have the host with this common git directory ignore `.custom-agent`; whether that was new."""
     path = common_dir / "info" / "exclude"
     before = files.read_if_there(path)
-    if before is not None and _SAME & {line.rstrip(b"\r") for line in before.split(b"\n")}:
+    if _holds(before):
         return False
     comment = _NEW_FILE if path.parent.is_dir() else _NEW_FOLDER
     path.parent.mkdir(exist_ok=True)
     files.write_whole(path, (before or b"") + _block(before, comment))
     return True
+
+
+def is_there(common_dir: Path) -> bool:
+    """Whether the host with this common git directory is told to ignore `.custom-agent`."""
+    return _holds(files.read_if_there(common_dir / "info" / "exclude"))
+
+
+def _holds(content: bytes | None) -> bool:
+    return bool(_SAME & {line.rstrip(b"\r") for line in (content or b"").split(b"\n")})
 
 
 def remove(common_dir: Path) -> bool:

@@ -398,6 +398,11 @@ class Memory:
             for claim in dropbox.claim(box, lambda drop: self._take_up(store, drop))
         ]
 
+    def claim(self) -> list[dropbox.Claim]:
+        """Make candidates of what lies in the drop boxes, as each decision does; what became of each."""
+        with self._deciding(self.store("project")) as claimed:
+            return claimed
+
     def _take_up(self, store: Store, drop: dropbox.Drop) -> str:
         grounds = _Grounds(
             drop.rationale, drop.sources, drop.priority or DEFAULT_PRIORITY, DEFAULT_ACTOR

@@ -213,7 +213,7 @@ def _init_host(host: Host, tiers: Tiers, notes: list[str]) -> TierReport:
         if exclude.add(host.common_dir):
             undo.callback(exclude.remove, host.common_dir)
             (made or mended).append("exclude")
-        if tierrepo.restore_folder(tier):
+        if tierrepo.restore_folder(tier) or tierrepo.catch_up(tier):
             (made or mended).append("folder")
         _hooks(tier, made, mended)
         undo.pop_all()
@@ -232,6 +232,8 @@ def _init_folder(tier: TierPlace, tiers: Tiers) -> TierReport:
         made, mended = _repository(tier, [layout.retired_repository(tier.git_dir)], undo)
         if "brought-back" in made:
             tierrepo.fill_folder(tier)
+        elif not made and tierrepo.catch_up(tier):
+            mended.append("folder")
         _hooks(tier, made, mended)
         undo.pop_all()
     return TierReport(tier, tuple(made), (*_links(tiers, tier), *mended))

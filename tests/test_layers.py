@@ -58,6 +58,7 @@ LAYERS = {
     "gitmem.sync": Layer.USE_CASES,
     "gitmem.exchange": Layer.USE_CASES,
     "gitmem.replay": Layer.USE_CASES,
+    "gitmem.doctor": Layer.USE_CASES,
     "gitmem.demo": Layer.USE_CASES,
     "gitmem.differences": Layer.USE_CASES,
     "gitmem.cli": Layer.FACES,

@@ -21,7 +21,7 @@ def command(
 
     A commit's unreviewed changes, or a candidate that stands on such; verify names them. A..B
     makes one candidate of all that the commits since A have. Without a name, the uncommitted edits
-    in the memory folders, whose files are put back as approved.
+    in the memory folders, whose files are put back as approved, and what lies in the drop box.
     """
     from gitmem import adoption
 

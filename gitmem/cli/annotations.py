@@ -38,7 +38,7 @@ def gitlab(found: Finding) -> dict[str, Any]:
     One about no file of an entry stands at the README, which need not be there.
     """
     known = "\0".join(
-        [found.kind, found.tier, found.commit or "", found.entry or "", found.message]
+        [found.kind, found.tier or "", found.commit or "", found.entry or "", found.message]
     )
     return {
         "description": f"{visible(found.message)}: {visible(found.hint)}",

@@ -34,6 +34,7 @@ COMMANDS = {
     "deinit": Row("Set up", "Take a tier out; its history is kept unless --purge is given."),
     "demo": Row("Set up", "Show the whole way of a memory in a scratch repository."),
     "hooks": Row("Set up", "Install, take out or look at the git hooks of memory."),
+    "doctor": Row("Set up", "Look for everything that could be wrong, and name what mends it."),
     "completion": Row("Set up", "Print the script that completes commands in a shell."),
     "propose": Row("Propose", "Propose an entry, its change or its deletion."),
     "review": Row("Review", "Go through the queue at the terminal, one candidate a screen."),

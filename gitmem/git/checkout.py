@@ -169,6 +169,22 @@ def mend(place: Place, *, main: str = MAIN) -> list[Left]:
         raise cannot_write(error) from error
 
 
+def lags(place: Place) -> bool:
+    """Whether a move was begun and not ended, or index and files do not stand for `MAIN`.
+
+    `mend`, inside `deciding`, puts both right. Nothing lags on another branch or in a merge.
+    """
+    if (place.git_dir / _JOURNAL).exists():
+        return True
+    if not _follows(place, MAIN) or _operation(place):
+        return False
+    present = refs.read(place.git_dir, MAIN)
+    if not (place.admin_dir / "index").exists():
+        trees = Trees(place.git_dir)
+        return bool(trees.files(trees.tree(present) if present else None))
+    return _lags(place, present)
+
+
 def folder_state(place: Place) -> FolderState:
     """How the worktree stands: its branch, an operation under way, and what a person changed."""
     branch, commit = _head(place)
@@ -463,7 +479,8 @@ class _Checkout:
         present = wanted[-1]
         if record is not None:
             wanted[:0] = record.commits
-        if record is None or record.commits != (present,):
+        seen = _signature(self._place.admin_dir / "index")
+        if record is None or record.commits != (present,) or record.index != seen:
             found = _commit_of(self._place, self._trees, self._index, present)
             wanted += [found] if found else []
         unique = list(dict.fromkeys(wanted))
@@ -598,6 +615,7 @@ def _settle_at(
         lock.release()
         return []
     if not extra and not _lags(place, present):
+        _note(place, present)
         lock.release()
         return []
     lock.take(wait=wait)
@@ -629,11 +647,15 @@ def _lags(place: Place, present: str | None) -> bool:
         return True
     found = _commit_of(place, trees, index, present)
     staged = found is None and record is not None and record.commits == now.commits
-    if found != present and not staged:
-        return True
-    with suppress(OSError):
-        now.write(place)
-    return False
+    return found != present and not staged
+
+
+def _note(place: Place, present: str | None) -> None:
+    """Keep that index and files were seen to stand for `present`, so that the next look is short."""
+    now = _Record.now(place, (present,))
+    if now.index is not None and now != _Record.read(place):
+        with suppress(OSError):
+            now.write(place)
 
 
 def _made_again(place: Place, record: _Record | None, index: _Index, folder: Folder) -> bool:

@@ -24,8 +24,8 @@ _HOOKS_LINE = re.compile(
 )
 
 
-def find(path: Path) -> Tiers:
-    """The tiers that hold at the folder `path`, with stale links mended.
+def find(path: Path, *, mend: bool = True) -> Tiers:
+    """The tiers that hold at the folder `path`, with stale links mended unless `mend` is off.
 
     Raises BadInputError: `no-such-folder`, `unsafe-repository`, `bare-repository-refused`, and
     `host-tracks-memory` where the host has files of `.custom-agent/` in its index.
@@ -44,8 +44,8 @@ def find(path: Path) -> Tiers:
     elif host is not None:
         project = _host_tier(host)
         here = Project(_root(project, host), host)
-    found = (tier for tier in (user, project) if tier is not None)
-    mended = frozenset(tier.scope for tier in found if mend_links(_checked(tier)))
+    found = [_checked(tier) for tier in (user, project) if tier is not None]
+    mended = frozenset(tier.scope for tier in found if mend and mend_links(tier))
     return Tiers(user, project, here, mended)
 
 
@@ -137,6 +137,14 @@ def mend_links(tier: TierPlace) -> bool:
         return False
 
 
+def stale_links(tier: TierPlace) -> tuple[Path, ...]:
+    """The files in which git keeps a path that no longer fits: what `mend_links` would rewrite."""
+    stale = [path for path, content in _link_files(tier) if files.read_if_there(path) != content]
+    if _has_wrong_hooks_path(tier.git_dir):
+        stale.append(tier.git_dir / "config")
+    return tuple(stale)
+
+
 def linked_to(folder: Path) -> Path | None:
     """What the `.git` file of a folder points to, whether that exists or not; None without one."""
     dot_git = folder / ".git"
@@ -222,13 +230,19 @@ def _lost_link(link: Path | None) -> bool:
 
 
 def _mend_worktree(tier: TierPlace) -> bool:
-    if not tier.linked or tier.folder is None or not tier.admin_dir.is_dir():
-        return False
-    back = os.fsencode(tier.folder / ".git") + b"\n"
-    mended = _rewrite(tier.admin_dir / "gitdir", back)
-    if linked_to(tier.folder) is not None:
-        mended |= _rewrite(tier.folder / ".git", link_line(tier.folder, tier.admin_dir))
+    mended = False
+    for path, content in _link_files(tier):
+        mended |= _rewrite(path, content)
     return mended
+
+
+def _link_files(tier: TierPlace) -> Iterator[tuple[Path, bytes]]:
+    """The files that link a tier's repository and its folder, and what they must say."""
+    if not tier.linked or tier.folder is None or not tier.admin_dir.is_dir():
+        return
+    yield tier.admin_dir / "gitdir", os.fsencode(tier.folder / ".git") + b"\n"
+    if linked_to(tier.folder) is not None:
+        yield tier.folder / ".git", link_line(tier.folder, tier.admin_dir)
 
 
 def link_line(folder: Path, admin_dir: Path) -> bytes:
@@ -238,12 +252,16 @@ def link_line(folder: Path, admin_dir: Path) -> bytes:
 
 def _mend_hooks_path(git_dir: Path) -> bool:
     """Whether the hooks path in the tier's config was of another place, and is right now."""
-    line = _HOOKS_LINE.search(files.read_if_there(git_dir / "config") or b"")
-    right = layout.hooks_path(git_dir)
-    if line is None or _path(_unquoted(line[1])) == right:
+    if not _has_wrong_hooks_path(git_dir):
         return False
-    args = ("config", "--file", str(git_dir / "config"), "core.hooksPath", str(right))
+    right = str(layout.hooks_path(git_dir))
+    args = ("config", "--file", str(git_dir / "config"), "core.hooksPath", right)
     return program.run(*args, check=False).code == 0
+
+
+def _has_wrong_hooks_path(git_dir: Path) -> bool:
+    line = _HOOKS_LINE.search(files.read_if_there(git_dir / "config") or b"")
+    return line is not None and _path(_unquoted(line[1])) != layout.hooks_path(git_dir)
 
 
 def _unquoted(value: bytes) -> bytes:

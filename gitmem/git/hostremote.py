@@ -20,6 +20,8 @@ from gitmem.layout import Host
 # Which of the host's settings say how a remote is reached.
 _REACHING = ("credential.", "http.", "protocol.", "ssh.", "url.")
 _REACHING_KEYS = ("core.askpass", "core.gitproxy", "core.sshcommand")
+# And which say who the user is.
+_IDENTIFYING = ("author.", "commit.gpgsign", "committer.", "gpg.", "user.")
 # Seconds; a person at a terminal may take longer to type a passphrase.
 _PATIENCE = 60.0
 # Objects of strangers are checked, and no setting of the user's adds to what is fetched.
@@ -65,6 +67,22 @@ def of_host(host: Host, git_dir: Path) -> Remote | None:
     # Those that hold here too are left out: some, such as a header, must not be sent twice.
     besides = Counter(config) - Counter(_config(git_dir, place))
     return Remote(name, absolute(urls[name], place), tuple(_reaching(besides.elements())))
+
+
+def unseen(host: Host, git_dir: Path, *, reaching: bool) -> tuple[tuple[str, str], ...]:
+    """The host's settings that plain git in the repository `git_dir` lacks, as (key, value).
+
+    Of these who the user is and how commits are signed, and with `reaching` how remotes are
+    reached. A key that the repository's own config has is meant to be so.
+    """
+    place = host.top or host.common_dir
+    own = {key for key, _ in _config(git_dir, place, "--local")}
+    besides = Counter(_config(None, place)) - Counter(_config(git_dir, place))
+    return tuple(
+        (key, value)
+        for key, value in besides.elements()
+        if key not in own and (key.startswith(_IDENTIFYING) or (reaching and _reaches(key)))
+    )
 
 
 def absolute(url: str, place: Path) -> str:
@@ -118,14 +136,16 @@ def _environment(remote: Remote, *, ask: bool) -> dict[str, str]:
     return env
 
 
-def _config(git_dir: Path | None, place: Path) -> list[tuple[str, str]]:
-    listed = program.run("config", "--list", "-z", git_dir=git_dir, cwd=place).out
+def _config(git_dir: Path | None, place: Path, *which: str) -> list[tuple[str, str]]:
+    listed = program.run("config", *which, "--list", "-z", git_dir=git_dir, cwd=place).out
     items = [os.fsdecode(item).partition("\n") for item in listed.split(b"\0") if item]
     # Without a value git means "true".
     return [(key, value if equals else "true") for key, equals, value in items]
 
 
 def _reaching(config: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    for key, value in config:
-        if key in _REACHING_KEYS or key.startswith(_REACHING):
-            yield key, value
+    yield from (pair for pair in config if _reaches(pair[0]))
+
+
+def _reaches(key: str) -> bool:
+    return key in _REACHING_KEYS or key.startswith(_REACHING)

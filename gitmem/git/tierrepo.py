@@ -151,6 +151,16 @@ def fill_folder(tier: TierPlace) -> None:
         checkout.mend(place_of(tier))
 
 
+def catch_up(tier: TierPlace) -> bool:
+    """End what a killed process began, and bring a lagging folder to `memory/main`; whether that was so."""
+    place = place_of(tier)
+    if not checkout.lags(place):
+        return False
+    with checkout.deciding(place):
+        checkout.mend(place)
+    return True
+
+
 def place_of(tier: TierPlace) -> checkout.Place:
     """The tier as `checkout` knows it."""
     return checkout.Place(tier.git_dir, tier.folder, tier.admin_dir)
@@ -381,13 +391,17 @@ def _quoted(value: str) -> str:
 
 
 def _mend_config(git_dir: Path, settings: dict[str, str]) -> bool:
-    config = ("config", "--file", str(git_dir / "config"))
-    listed = program.run(*config, "--list", "-z").out.split(b"\0")
-    have = dict(os.fsdecode(item).partition("\n")[::2] for item in listed)
-    wrong = {key: value for key, value in settings.items() if have.get(key.lower()) != value}
+    wrong = wrong_config(git_dir, settings)
     for key, value in wrong.items():
-        program.run(*config, "--replace-all", key, value)
+        program.run("config", "--file", str(git_dir / "config"), "--replace-all", key, value)
     return bool(wrong)
+
+
+def wrong_config(git_dir: Path, settings: dict[str, str]) -> dict[str, str]:
+    """Those of `settings` that the repository's own config does not have so."""
+    listed = program.run("config", "--file", str(git_dir / "config"), "--list", "-z").out
+    have = dict(os.fsdecode(item).partition("\n")[::2] for item in listed.split(b"\0"))
+    return {key: value for key, value in settings.items() if have.get(key.lower()) != value}
 
 
 def _mend_main(git_dir: Path, scope: Scope) -> bool:

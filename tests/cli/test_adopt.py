@@ -23,7 +23,9 @@ def test_nothing_to_adopt(cli: Any) -> None:
     result = cli("adopt", "--yes")
 
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: no memory folder has uncommitted edits\n")
+    assert result.stderr.startswith(
+        "error: no memory folder has uncommitted edits, and no candidate waits in the drop box\n"
+    )
 
 
 def test_unknown(cli: Any) -> None:

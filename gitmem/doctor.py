@@ -1,0 +1,448 @@
+"""`doctor`: everything that could be wrong around memory, and the command that mends each.
+
+Nothing is changed, no remote is asked and no cache is believed. What `verify` finds is told too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem import audit, clock, config, exclude, hooks, layout
+from gitmem.audit import Finding
+from gitmem.errors import BadInputError, GitmemError
+from gitmem.git import checkout, discover, health, hostremote, program, tierrepo
+from gitmem.git.health import Remote
+from gitmem.layout import TierPlace, Tiers
+from gitmem.memory import Memory
+from gitmem.model import trailers
+from gitmem.model.approval import Judgement
+from gitmem.model.history import Commit
+from gitmem.store import Store
+
+OLDEST_GIT = (2, 39)
+# Seconds: git holds a lock for a moment, and a dropped candidate waits for the next decision.
+_LOCK_IS_OLD = 60
+_DROP_IS_OLD = 24 * 60 * 60
+# How the commits of squash merges end in their first line on GitHub and Gitea, and on GitLab.
+_SQUASHED = re.compile(r" \([#!][0-9]+\)\Z")
+_FORGE = "noreply@github.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The tier that is looked at, in the memory that it belongs to."""
+
+    memory: Memory
+    store: Store
+
+    @property
+    def place(self) -> TierPlace:
+        """Where the tier is."""
+        return self.store.place
+
+    @property
+    def scope(self) -> str:
+        """Its scope."""
+        return self.store.tier
+
+    @property
+    def git(self) -> str:
+        """Git in this tier, as a person types it."""
+        return f"gitmem git --scope {self.scope}"
+
+    def finding(self, kind: str, message: str, hint: str) -> Finding:
+        """A finding about this tier."""
+        return _finding(kind, message, hint, self.scope)
+
+
+Check = Callable[[Examined], Iterator[Finding]]
+
+
+def examine(path: Path) -> list[Finding]:
+    """What is wrong with the memory at the folder `path`, in the order in which to mend it."""
+    try:
+        found = [*_git_program()]
+        tiers = discover.find(path, mend=False)
+    except GitmemError as error:
+        return [_of_error(error, None)]
+    memory = Memory(tiers, path, traceless=True)
+    found += [*_not_set_up(tiers), *_person(memory), *_own_folders()]
+    for scope in memory.scopes:
+        tier = Examined(memory, memory.store(scope))
+        for check in CHECKS:
+            found += _guarded(check, tier)
+    return list(dict.fromkeys(found))
+
+
+def _guarded(check: Check, tier: Examined) -> list[Finding]:
+    """What a check finds; where it can't look, why."""
+    try:
+        return list(check(tier))
+    except GitmemError as error:
+        return [_of_error(error, tier.scope)]
+
+
+def _of_error(error: GitmemError, tier: str | None) -> Finding:
+    return _finding(error.reference, error.message, error.hint or "gitmem git fsck", tier)
+
+
+def _finding(kind: str, message: str, hint: str, tier: str | None = None) -> Finding:
+    return Finding(kind, tier, None, None, message, hint)
+
+
+# -- the machine ---------------------------------------------------------------------------------
+
+
+def _git_program() -> Iterator[Finding]:
+    version = health.git_version()
+    if version < OLDEST_GIT:
+        yield _finding(
+            "git-too-old",
+            f"git is {'.'.join(map(str, version))}, and gitmem needs 2.39 or newer",
+            "install git 2.39 or newer",
+        )
+
+
+def _not_set_up(tiers: Tiers) -> Iterator[Finding]:
+    wanted = {"project": tiers.project, "user": tiers.user}
+    for scope, place in wanted.items():
+        if place is None and (scope == "user" or tiers.here is not None):
+            message = f"there is no {scope} memory here yet"
+            yield _finding("no-such-tier", message, f"gitmem init --scope {scope}", scope)
+
+
+def _person(memory: Memory) -> Iterator[Finding]:
+    try:
+        memory.person()
+    except BadInputError as error:
+        yield _of_error(error, None)
+
+
+def _own_folders() -> Iterator[Finding]:
+    """The folders of ours outside the project, which need not exist but must not be in the way."""
+    what = {config.cache_dir(): "the view cache", config.state_dir(): "the witness"}
+    for folder, kept in what.items():
+        place = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+        if not place.is_dir():
+            yield _finding(
+                "folder-in-the-way",
+                f"{kept} can't be kept: '{place}' is no folder",
+                f"move it away: mv {shlex.quote(str(place))} {shlex.quote(f'{place}.old')}",
+            )
+        elif not os.access(place, os.W_OK | os.X_OK):
+            yield _finding(
+                "cannot-write",
+                f"{kept} can't be kept: '{place}' can't be written",
+                f"chmod u+rwx {shlex.quote(str(place))}",
+            )
+
+
+# -- the repository ------------------------------------------------------------------------------
+
+
+def _links(tier: Examined) -> Iterator[Finding]:
+    stale = discover.stale_links(tier.place)
+    if stale:
+        yield tier.finding(
+            "links-stale",
+            "the project was moved or copied: git still has the old place in "
+            + ", ".join(f"'{path}'" for path in stale),
+            "gitmem init (every other command mends it too)",
+        )
+
+
+def _config(tier: Examined) -> Iterator[Finding]:
+    place = tier.place
+    bare = place.git_dir.name == layout.HOST_REPOSITORY
+    wanted = layout.tier_config(place.git_dir, bare=bare)
+    if discover.stale_links(place):
+        del wanted["core.hooksPath"]
+    wrong = tierrepo.wrong_config(place.git_dir, wanted)
+    if wrong:
+        yield tier.finding(
+            "config-wrong",
+            f"the repository's config does not say what merges there rely on: {', '.join(wrong)}",
+            "gitmem init",
+        )
+
+
+def _objects(tier: Examined) -> Iterator[Finding]:
+    git_dir = tier.place.git_dir
+    if health.is_shallow(git_dir):
+        yield tier.finding(
+            "shallow",
+            "the repository has only a part of its history: what was approved can't be read",
+            f"{tier.git} fetch --unshallow",
+        )
+    missing = health.missing_objects(git_dir)
+    if missing:
+        remotes = health.remotes(git_dir, layout.MAIN)
+        source = remotes[0].name if remotes else "<another clone of this memory>"
+        yield tier.finding(
+            "objects-missing",
+            f"{len(missing)} objects are missing, such as {missing[0]}",
+            f"{tier.git} fetch --refetch {source}",
+        )
+
+
+def _locks(tier: Examined) -> Iterator[Finding]:
+    place = tier.place
+    for lock in health.locks(place.git_dir, place.admin_dir, before=clock.now() - _LOCK_IS_OLD):
+        yield tier.finding(
+            "lock-left",
+            f"'{lock}' stops git and gitmem there",
+            f"if no git runs there: rm {shlex.quote(str(lock))}",
+        )
+
+
+def _hooks(tier: Examined) -> Iterator[Finding]:
+    status = hooks.status(tier.place)
+    for hook in status.hooks:
+        if hook.state == "foreign" and hook.local:
+            local = shlex.quote(str(status.folder / f"{hook.name}{hooks.LOCAL}"))
+            yield tier.finding(
+                "hook-foreign",
+                f"the hook {hook.name} is somebody else's, and so is {hook.name}{hooks.LOCAL}",
+                f"make one of the two, then: rm {local} && gitmem hooks install",
+            )
+        elif hook.state != "current":
+            what = "somebody else's" if hook.state == "foreign" else hook.state
+            yield tier.finding(
+                f"hook-{hook.state}", f"the hook {hook.name} is {what}", "gitmem hooks install"
+            )
+
+
+# -- the folder ----------------------------------------------------------------------------------
+
+
+def _folder(tier: Examined) -> Iterator[Finding]:
+    place = tier.place
+    if place.folder is None:
+        return
+    if not tierrepo.is_linked(place):
+        yield tier.finding(
+            "folder-apart",
+            f"'{place.folder}' is not there, or is not linked to its repository",
+            "gitmem init",
+        )
+        return
+    state = checkout.folder_state(tierrepo.place_of(place))
+    if state.operation is not None:
+        yield tier.finding(
+            "operation-in-progress",
+            f"a {state.operation} is in progress in '{place.folder}', and stops every decision",
+            f"finish it with git there, or: {tier.git} {state.operation} --abort",
+        )
+        return
+    if state.branch != layout.MAIN:
+        where = f"on the branch {state.branch}" if state.branch else "on no branch"
+        yield tier.finding(
+            "folder-elsewhere",
+            f"'{place.folder}' is {where}, not on memory/main",
+            f"{tier.git} switch memory/main",
+        )
+        return
+    if checkout.lags(tierrepo.place_of(place)):
+        yield tier.finding(
+            "folder-behind", f"'{place.folder}' does not show memory/main", "gitmem init"
+        )
+    edited = (*state.edited, *state.deleted, *state.untracked)
+    if edited:
+        yield tier.finding(
+            "uncommitted-edits",
+            f"{_listed(edited)} in '{place.folder}' differ from memory/main and are read by nobody",
+            f"gitmem adopt --scope {tier.scope} (review them), or "
+            f"{tier.git} stash --include-untracked (put them away)",
+        )
+
+
+def _exclude(tier: Examined) -> Iterator[Finding]:
+    host = tier.place.host
+    if host is None:
+        return
+    if not exclude.is_there(host.common_dir):
+        yield tier.finding(
+            "exclude-missing",
+            f"nothing keeps {layout.FOLDER}/ out of the git status of the code",
+            "gitmem init",
+        )
+    elif host.top is not None and _is_taken_in(host.top):
+        yield tier.finding(
+            "ignored-not",
+            f"a .gitignore of the project takes {layout.FOLDER}/ in, so that git add would",
+            f"take out its line with !: git check-ignore -v {layout.FOLDER}",
+        )
+
+
+def _is_taken_in(top: Path) -> bool:
+    args = ("check-ignore", "--quiet", f"{layout.FOLDER}/")
+    return program.run(*args, cwd=top, check=False).code == 1
+
+
+def _drop_box(tier: Examined) -> Iterator[Finding]:
+    if tier.scope != "project":
+        return
+    waiting = 0
+    for dropped in tier.memory.dropped():
+        if dropped.fault is not None:
+            yield tier.finding(
+                "drop-faulty",
+                f"'{dropped.path}' can't become a candidate: {dropped.fault}",
+                f"put it right, or: rm {shlex.quote(str(dropped.path))}",
+            )
+        elif dropped.at < clock.now() - _DROP_IS_OLD:
+            waiting += 1
+    if waiting:
+        yield tier.finding(
+            "drop-unclaimed",
+            f"{_counted(waiting, 'candidate')} wait in the drop box for more than a day",
+            "gitmem adopt",
+        )
+
+
+# -- plain git's view ----------------------------------------------------------------------------
+
+
+def _unseen_settings(tier: Examined) -> Iterator[Finding]:
+    """Settings that gitmem takes from the host, and plain git in the memory repository does not."""
+    place = tier.place
+    if place.host is None:
+        return
+    reaching = bool(health.remotes(place.git_dir, layout.MAIN))
+    unseen = hostremote.unseen(place.host, place.git_dir, reaching=reaching)
+    keys = [key for key, _ in unseen]
+    where = shlex.quote(str(place.host.top or place.host.common_dir))
+    for key in dict.fromkeys(keys):
+        # The value may be a secret, so that it is named and not shown.
+        name = shlex.quote(key)
+        commands = [
+            f"{tier.git} config --add {name} "
+            f'"$(git -C {where} config --get-all {name} | tail -n +{number} | head -n 1)"'
+            for number in range(1, keys.count(key) + 1)
+        ]
+        if len(commands) == 1:
+            commands = [f'{tier.git} config {name} "$(git -C {where} config {name})"']
+        yield tier.finding(
+            "setting-unseen",
+            f"{key} is set for the code alone: plain git does not see it in the memory folder",
+            " && ".join(commands),
+        )
+
+
+# -- remotes -------------------------------------------------------------------------------------
+
+
+def _remotes(tier: Examined) -> Iterator[Finding]:
+    git_dir = tier.place.git_dir
+    for remote in health.remotes(git_dir, layout.MAIN):
+        wanted = layout.remote_config(remote.name, remote.url)
+        section = f"remote.{remote.name}"
+        there = [pair for pair in health.settings(git_dir, section) if pair[0] != f"{section}.url"]
+        if [pair for pair in wanted if pair[0] != f"{section}.url"] != there:
+            yield tier.finding(
+                "remote-config",
+                f"the remote '{remote.name}' is not set up for memory/* alone",
+                f"gitmem remote --scope {tier.scope} {shlex.quote(remote.url)}",
+            )
+        yield from _against(tier, remote)
+
+
+def _against(tier: Examined, remote: Remote) -> Iterator[Finding]:
+    if remote.main is None:
+        yield tier.finding(
+            "never-synced",
+            f"nothing of memory/main was ever fetched from '{remote.name}' or pushed there",
+            "gitmem sync",
+        )
+        return
+    ahead, behind = health.apart(tier.place.git_dir, tier.store.main(), remote.main)
+    if ahead and behind:
+        yield tier.finding(
+            "diverged",
+            f"memory/main and that of '{remote.name}' have gone apart: "
+            f"{_counted(ahead, 'commit')} here, {_counted(behind, 'commit')} there",
+            "gitmem sync",
+        )
+    elif ahead:
+        yield tier.finding(
+            "unpushed",
+            f"{_counted(ahead, 'commit')} of memory/main are not at '{remote.name}'",
+            "gitmem sync",
+        )
+    elif behind:
+        yield tier.finding(
+            "behind",
+            f"'{remote.name}' has {_counted(behind, 'commit')} that memory/main has not",
+            "gitmem sync",
+        )
+
+
+def _merge_style(tier: Examined) -> Iterator[Finding]:
+    """Unreviewed commits that a forge's squash, rebase or fast-forward merge has left."""
+    ledger, objects = tier.store.ledger(), tier.store.objects
+    blamed = {one.commit: one for key in ledger.view.held for one in ledger.culprits(key)}
+    merged = [one for one in blamed.values() if _is_forges(objects.commit(one.commit))]
+    if not merged:
+        return
+    first, last = _ends(merged, ledger.position)
+    span = f"{first.parents[0][:12]}..{last.commit[:12]}" if first.parents else last.commit[:12]
+    yield tier.finding(
+        "merge-style",
+        f"{_counted(len(merged), 'commit')} on memory/main, the last one {last.commit[:12]}, "
+        "were merged by squash, rebase or fast-forward, which approves nothing",
+        f"gitmem adopt {span}; and allow merge commits alone at the remote (docs/forges.md)",
+    )
+
+
+def _ends(found: Iterable[Judgement], position: dict[str, int]) -> tuple[Judgement, Judgement]:
+    ordered = sorted(found, key=lambda judgement: position[judgement.commit])
+    return ordered[0], ordered[-1]
+
+
+def _is_forges(commit: Commit) -> bool:
+    """Whether a commit with one parent looks as if a forge had made it of a pull request."""
+    if len(commit.parents) > 1:
+        return False
+    message = trailers.parse(commit.message)
+    return (
+        message.first(trailers.CANDIDATE) is not None
+        or _SQUASHED.search(message.subject) is not None
+        or commit.committer.email == _FORGE
+    )
+
+
+# -- what verify finds ---------------------------------------------------------------------------
+
+
+def _verified(tier: Examined) -> Iterator[Finding]:
+    yield from audit.verify(tier.memory, scope=tier.scope).findings
+
+
+def _listed(names: Iterable[str]) -> str:
+    first, *more = names
+    return f"{first} and {len(more)} more" if more else first
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+CHECKS: tuple[Check, ...] = (
+    _links,
+    _config,
+    _locks,
+    _objects,
+    _folder,
+    _hooks,
+    _exclude,
+    _unseen_settings,
+    _remotes,
+    _merge_style,
+    _verified,
+    _drop_box,
+)
