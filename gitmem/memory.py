@@ -13,17 +13,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gitmem import clock, dropbox, ids, layout, stories, views
+from gitmem import clock, dropbox, ids, layout, sessions, stories, views
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
 from gitmem.git.transaction import RefChange
-from gitmem.model import candidates, context, entries, merge, messages, patches, trailers
+from gitmem.model import candidates, context, entries, merge, messages, patches, records, trailers
 from gitmem.model.approval import Judgement, merge_contents
 from gitmem.model.candidates import Candidate
 from gitmem.model.entries import Entry, Source
 from gitmem.model.events import Event
 from gitmem.model.history import Content, Person
+from gitmem.sessions import Sessions
 from gitmem.store import Store, Stub
 
 DEFAULT_ACTOR = "agent"
@@ -181,6 +182,25 @@ class Memory:
         store = self.store(scope if scope is not None else self.default_scope())
         made = self._patched(store, diff)
         return self._propose(store, made, _Grounds(rationale, tuple(sources), priority, actor))
+
+    def promote(
+        self,
+        session: str,
+        key: str,
+        *,
+        rationale: str | None = None,
+        actor: str = DEFAULT_ACTOR,
+        scope: str | None = None,
+    ) -> Outcome:
+        """Propose an entry of a session as a candidate: a person decides whether it is durable."""
+        kept = self.sessions().text(session).entry(ids.key_of(key))
+        return self.propose(
+            Draft(kept.key, kept.body, kept.type),
+            rationale=rationale or f"The session {session} kept it.",
+            sources=[Source(session)],
+            actor=actor,
+            scope=scope,
+        )
 
     def _patched(self, store: Store, diff: str) -> dict[str, Entry | None]:
         changed = patches.apply(diff, lambda key: store.text(store.approved_content(key)))
@@ -815,14 +835,34 @@ class Memory:
         scope: str | None = None,
         entry: str | None = None,
         candidate: str | None = None,
+        session: str | None = None,
         kind: str | None = None,
         since: int | None = None,
     ) -> Iterator[tuple[Store, Event]]:
-        """The event log, the project's first; each event with the store that can load its texts."""
-        for store in self.stores(scope):
-            for event in store.events():
-                if _wanted(event, entry, candidate, kind, since):
+        """The event log, the project's first; each event with the store that can load its texts.
+
+        The records of sessions are in it only where `session` or `kind` asks for them.
+        """
+        for store, event in self._events(scope, session, kind):
+            if _wanted(event, entry, candidate, kind, since):
+                yield store, event
+
+    def _events(
+        self, scope: str | None, session: str | None, kind: str | None
+    ) -> Iterator[tuple[Store, Event]]:
+        if session is not None:
+            own = self._recorded(self.sessions().record(session))
+            yield from stories.of_session(session, own, self._events(scope, None, None))
+        elif kind in records.KINDS:
+            yield from self._recorded(self.sessions().records())
+        else:
+            for store in self.stores(scope):
+                for event in store.events():
                     yield store, event
+
+    def _recorded(self, found: Iterable[records.Record]) -> Iterator[tuple[Store, Event]]:
+        home = self.store(self.sessions().home.scope)
+        return ((home, sessions.event(record, home.tier)) for record in found)
 
     def why(self, name: str, *, scope: str | None = None) -> stories.Story:
         """Where an entry comes from: proposals, evidence, approvals, and what each replaced."""
@@ -830,21 +870,29 @@ class Memory:
         for store in self.stores(scope):
             story = stories.story(store, key)
             if story.chapters or story.entry is not None:
-                return story
+                given = self.sessions().given(store.tier, ids.entry_id(key))
+                return replace(story, sessions=tuple(given))
         raise NotFoundError(
             "no-such-entry",
             f"there is and was no approved entry '{name}'",
             hint="gitmem context --json lists the entries that there are",
         )
 
-    def context(self, options: context.Options) -> views.Given:
-        """What an agent reads here."""
-        return views.given(
-            self.found,
-            options,
-            lambda place: self.store(place.scope),
-            traceless=self._traceless,
-        )
+    def context(self, options: context.Options, *, pinned: bool = False) -> views.Given:
+        """What an agent reads here.
+
+        Where `options` name a session, that is recorded; `pinned`: as memory stood at its start.
+        """
+        if options.session is not None and self.scopes:
+            return self.sessions().context(options, pinned=pinned, traceless=self._traceless)
+        return views.given(self.found, options, self._store_of, traceless=self._traceless)
+
+    def sessions(self) -> Sessions:
+        """The sessions of this place. Raises BadInputError `no-such-tier` where no tier is set up."""
+        return Sessions(self.found, self._store_of)
+
+    def _store_of(self, place: layout.TierPlace) -> Store:
+        return self.store(place.scope)
 
 
 def open_memory(path: str | Path = ".") -> Memory:

@@ -1,7 +1,8 @@
-"""The story of an entry: who proposed each change on which evidence, who approved it, what it replaced."""
+"""The story of an entry or of a session: who proposed each change on which evidence, who approved it, what it replaced."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gitmem import ids
@@ -13,13 +14,17 @@ from gitmem.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Where an entry's present content comes from, newest first."""
+    """Where an entry's present content comes from, newest first.
+
+    `sessions` are those whose contexts had the entry, as far as this machine knows.
+    """
 
     id: str
     tier: str
     entry: Entry | None
     text: str | None
     chapters: tuple[Chapter, ...] = ()
+    sessions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +72,30 @@ def story(store: Store, key: str) -> Story:
     return Story(
         ids.entry_id(key), store.tier, entry, store.text(content), tuple(reversed(chapters))
     )
+
+
+Told = tuple[Store, Event]
+"""An event, and the store that can load its texts."""
+
+
+def of_session(session: str, own: Iterable[Told], log: Iterable[Told]) -> list[Told]:
+    """All that has to do with a session: its record, and what of the log came from it.
+
+    That is what became of the candidates for which it gave evidence. Both parts have an order of
+    their own, which is kept; how they mingle goes by their times.
+    """
+    shared = list(log)
+    ours = {
+        (one.tier, one.candidate)
+        for _, one in shared
+        if any(source.get("sessionId") == session for source in one.details.get("sources", ()))
+    }
+    waiting = list(own)
+    story: list[Told] = []
+    for item in shared:
+        if (item[1].tier, item[1].candidate) not in ours:
+            continue
+        while waiting and waiting[0][1].at <= item[1].at:
+            story.append(waiting.pop(0))
+        story.append(item)
+    return story + waiting

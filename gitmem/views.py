@@ -6,8 +6,8 @@ where the cache has no answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,38 +50,94 @@ class Given:
     unreviewed: tuple[Unreviewed, ...] = ()
     broken: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    pins: Mapping[str, str] = field(default_factory=dict)
+    """The commit at which each durable tier was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPart:
+    """What a session brings to a context: its own entries, and what it was given before.
+
+    Tiers in `pins` are read as they stood at that commit.
+    """
+
+    memories: tuple[tiers.Memory, ...] = ()
+    given: frozenset[str] = frozenset()
+    pins: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_SESSION = SessionPart()
 
 
 def given_at(path: Path, options: context.Options) -> Given:
     """What an agent reads at the folder `path`. Raises as `discover.find`."""
-    return given(discover.find(path), options, _open)
+    return given(discover.find(path), options, open_store)
 
 
 def given(
-    found: Tiers, options: context.Options, store_of: Opener, *, traceless: bool = False
+    found: Tiers,
+    options: context.Options,
+    store_of: Opener,
+    *,
+    traceless: bool = False,
+    session: SessionPart = NO_SESSION,
 ) -> Given:
     """What an agent reads where these tiers hold, the project's first in what is said beside it.
 
     `traceless`: nothing is cached or noted in the user's folders.
     """
-    memories: list[tiers.Memory] = []
+    memories = list(session.memories)
     unreviewed: list[Unreviewed] = []
     broken: list[tuple[str, str]] = []
     warnings: list[str] = []
+    pins: dict[str, str] = {}
     for place in (found.project, found.user):
         if place is None or place.scope not in options.tiers:
             continue
-        tip = main_of(place)
-        view = judged(store_of(place)) if traceless else current(place, tip, store_of)
-        memories.extend(memories_of(place, view, store_of))
-        unreviewed.extend(
-            Unreviewed(ids.entry_id(key), place.scope, commit, blob)
-            for key, commit, blob in view.unreviewed
-        )
-        broken.extend(view.broken)
-        warnings.extend(_warnings(place, tip, store_of))
-    built = context.build(memories, options)
-    return Given(built, tuple(unreviewed), tuple(broken), tuple(warnings))
+        if place.scope in session.pins:
+            part = _at(store_of(place), session.pins[place.scope])
+        else:
+            part = _now(place, store_of, traceless=traceless)
+            warnings.extend(_warnings(place, part.commit, store_of))
+        memories.extend(part.memories)
+        unreviewed.extend(part.unreviewed)
+        broken.extend(part.broken)
+        pins[place.scope] = part.commit
+    built = context.build(memories, options, given=session.given)
+    return Given(built, tuple(unreviewed), tuple(broken), tuple(warnings), pins)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A tier at a commit, as a context reads it."""
+
+    commit: str
+    memories: list[tiers.Memory]
+    unreviewed: tuple[Unreviewed, ...]
+    broken: tuple[tuple[str, str], ...]
+
+
+def _now(place: TierPlace, store_of: Opener, *, traceless: bool) -> _Part:
+    view = judged(store_of(place)) if traceless else current(place, main_of(place), store_of)
+    unreviewed = tuple(
+        Unreviewed(ids.entry_id(key), place.scope, commit, blob)
+        for key, commit, blob in view.unreviewed
+    )
+    return _Part(view.tip, memories_of(place, view, store_of), unreviewed, view.broken)
+
+
+def _at(store: Store, commit: str) -> _Part:
+    """A tier as it stood at any commit, from objects alone."""
+    from gitmem.model import replay
+
+    standing = replay.standing(replay.steps(store.objects, store.ledger_at(commit)), commit)
+    store.objects.load(replay.blobs(standing.approved.values()))
+    memories, broken = replay.memories(store.tier, standing.approved, store.objects.data)
+    unreviewed = tuple(
+        Unreviewed(ids.entry_id(key), store.tier, one.commit, one.found.id if one.found else None)
+        for key, one in standing.held.items()
+    )
+    return _Part(commit, memories, unreviewed, tuple(broken))
 
 
 def main_of(place: TierPlace) -> str:
@@ -108,7 +164,8 @@ def current(place: TierPlace, tip: str, store_of: Opener) -> index.CachedView:
     return view
 
 
-def _open(place: TierPlace) -> Store:
+def open_store(place: TierPlace) -> Store:
+    """The store of a tier, opened on its own."""
     from gitmem.store import Store
 
     return Store(place)

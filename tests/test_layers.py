@@ -45,6 +45,8 @@ LAYERS = {
     "gitmem.index": Layer.STORAGE,
     "gitmem.witness": Layer.STORAGE,
     "gitmem.transcripts": Layer.STORAGE,
+    "gitmem.records": Layer.STORAGE,
+    "gitmem.sessionfiles": Layer.STORAGE,
     "gitmem.views": Layer.USE_CASES,
     "gitmem.stories": Layer.USE_CASES,
     "gitmem.memory": Layer.USE_CASES,

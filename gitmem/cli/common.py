@@ -38,6 +38,9 @@ KINDS = (
     "memory.reverted",
     "memory.synced",
     "memory.unreviewed",
+    "session.started",
+    "context.built",
+    "session.ended",
 )
 
 scope_option = click.option(

@@ -53,6 +53,12 @@ def selection_options(command: Command) -> Command:
 
 @click.command
 @selection_options
+@click.option(
+    "--session",
+    metavar="ID",
+    help="The session that it is for, by default what GITMEM_SESSION says: it is recorded.",
+)
+@click.option("--pinned", is_flag=True, help="Memory as it stood when the session was started.")
 @click.option("--hook", is_flag=True, help="Print the JSON envelope of an agent's start hook.")
 @json_option
 @click.pass_obj
@@ -63,6 +69,8 @@ def command(
     unit: Unit,
     tiers: tuple[str, ...],
     skill: str | None,
+    session: str | None,
+    pinned: bool,
     hook: bool,
     as_json: bool,
 ) -> None:
@@ -70,14 +78,19 @@ def command(
 
     The same bytes for the same memory: approved entries only, forbidden ones first. Nothing is
     printed where there is nothing to say. With --json, also what was left out and why.
+
+    With a session, what that session holds comes last, and of what it was built is recorded: see
+    'gitmem replay'.
     """
-    from gitmem import views
     from gitmem.model import context
 
     if hook and as_json:
         raise BadInputError("usage", "--hook and --json don't go together")
-    options = selected(state, budget, unit, tiers, skill, session=config.session())
-    given = views.given_at(state.path, options)
+    name = session or config.session()
+    if pinned and name is None:
+        raise BadInputError("usage", "--pinned needs --session ID")
+    options = selected(state, budget, unit, tiers, skill, session=name)
+    given = _given(state, options, pinned=pinned, must_be=session is not None)
     built = given.context
     if as_json:
         emit_json(document(given))
@@ -86,6 +99,22 @@ def command(
     else:
         click.echo(built.text, nl=False)
     tell(given)
+
+
+def _given(state: State, options: Options, *, pinned: bool, must_be: bool) -> Given:
+    """The context, and its record; a session that is named here, and not by the way, `must_be`."""
+    from gitmem import views
+    from gitmem.git import discover
+
+    found = discover.find(state.path)
+    if options.session is None or (found.project is None and found.user is None and not must_be):
+        return views.given(found, options, views.open_store)
+    from gitmem.sessions import Sessions
+
+    sessions = Sessions(found)
+    if must_be:
+        sessions.check(options.session)
+    return sessions.context(options, pinned=pinned)
 
 
 def _wanted(state: State, skill: str, tiers: tuple[str, ...]) -> tuple[str, ...]:

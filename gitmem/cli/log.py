@@ -19,6 +19,7 @@ _AGO = re.compile(r"(\d+)([mhdw])\Z")
 @scope_option
 @click.option("--entry", metavar="ENTRY", help="Only what is about this entry.")
 @click.option("--candidate", metavar="ID", help="Only what is about this candidate.")
+@click.option("--session", metavar="ID", help="The whole story of this session.")
 @click.option("--kind", type=click.Choice(KINDS), metavar="KIND", help="Only events of this kind.")
 @click.option(
     "--since",
@@ -35,6 +36,7 @@ def command(
     scope: str | None,
     entry: str | None,
     candidate: str | None,
+    session: str | None,
     kind: str | None,
     since: str | None,
     snapshots: bool,
@@ -44,6 +46,9 @@ def command(
 
     Parents come before children; times are what people's clocks said. The project's log comes
     first, then the user's.
+
+    What sessions were given is known on this machine alone: it stands in the log only with
+    --session, or where --kind asks for it.
     """
     from gitmem.model import events
 
@@ -51,6 +56,7 @@ def command(
         scope=scope,
         entry=entry,
         candidate=candidate,
+        session=session,
         kind=kind,
         since=None if since is None else moment(since),
     )

@@ -143,13 +143,29 @@ def file(title: str, text: str | None) -> str:
 def event(found: Event) -> str:
     """One line of the log."""
     about = ids.entry_id(found.key) if found.key is not None else found.candidate or ""
+    if "session" in found.details:
+        return visible(f"{_head(found)}  {_of_session(found.details)}")
     if found.key is not None and found.candidate is not None:
         about += f" ({found.candidate})"
     guessed = "  inferred" if found.inferred else ""
-    return visible(
-        f"{clock.rfc3339(found.at)}  {found.commit[:10]}  {found.tier:7}  "
-        f"{found.kind:20}  {about}  {found.actor or 'unknown'}{guessed}"
-    )
+    return visible(f"{_head(found)}  {about}  {found.actor or 'unknown'}{guessed}")
+
+
+def _head(found: Event) -> str:
+    return f"{clock.rfc3339(found.at)}  {found.commit[:10]}  {found.tier:7}  {found.kind:20}"
+
+
+def _of_session(details: Mapping[str, Any]) -> str:
+    if "digest" not in details:
+        return str(details["session"])
+    entries = sum(len(ids_) for ids_ in details["entries"].values())
+    size = f"{details['sizes']['characters']} characters"
+    return f"{details['session']} number {details['number']}: {count(entries, 'entry', 'entries')}, {size}"
+
+
+def count(number: int, one: str, more: str) -> str:
+    """A number with what is counted."""
+    return f"{number} {one if number == 1 else more}"
 
 
 def snapshots(document: Mapping[str, Any]) -> str:
@@ -166,6 +182,8 @@ def story(found: Story) -> str:
     kind = found.entry.type if found.entry is not None else "unreadable"
     state = kind if found.text is not None else "deleted"
     head = f"{_bold(visible(found.id))}  {found.tier} {visible(state)}"
+    if found.sessions:
+        head += "\n" + _row("given to", ", ".join(found.sessions))
     return "\n\n".join([head, *map(_chapter, found.chapters)])
 
 

@@ -16,7 +16,7 @@ def command(state: State, *, entry: str, scope: str | None, as_json: bool) -> No
     """Tell where an entry comes from.
 
     Newest first: who approved each change and when, who proposed it on which evidence, and what
-    it replaced.
+    it replaced. Before that, the sessions that were given the entry on this machine.
     """
     from gitmem.cli import render
     from gitmem.model import events
@@ -35,4 +35,12 @@ def command(state: State, *, entry: str, scope: str | None, as_json: bool) -> No
         }
         for one in story.chapters
     ]
-    emit_json({"id": story.id, "scope": story.tier, "text": story.text, "chapters": chapters})
+    emit_json(
+        {
+            "id": story.id,
+            "scope": story.tier,
+            "text": story.text,
+            "chapters": chapters,
+            "sessions": list(story.sessions),
+        }
+    )

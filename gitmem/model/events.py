@@ -31,6 +31,10 @@ Kind = Literal[
     "memory.reverted",
     "memory.synced",
     "memory.unreviewed",
+    # Of this machine alone: a session's record has them, never a branch that others see.
+    "session.started",
+    "context.built",
+    "session.ended",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

@@ -1,0 +1,212 @@
+"""The folders of sessions: the file that an agent writes, and the repository that keeps its versions.
+
+The file counts, so that an agent without gitmem can write it too; whatever it says is committed
+before a context is built of it. Everything lies in one folder, which goes when a session is forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem import clock, config, files, ids, layout
+from gitmem.errors import BadInputError, ConflictError
+from gitmem.git import program, refs, tierrepo
+from gitmem.git.bulk import Batch
+from gitmem.git.lock import process_lock
+from gitmem.git.transaction import RefChange, Transaction
+from gitmem.layout import TierPlace
+from gitmem.model import sessions
+from gitmem.model.sessions import SessionFault, SessionText
+
+_PATIENCE = 10.0
+_GONE = ".gitmem-forgotten-"
+_BROKEN = ".broken-"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A session's text as it is now, and the commit that holds it (None: it could not be kept).
+
+    `fault` says why the file itself was not read: the text is then the one that was kept last.
+    """
+
+    text: SessionText
+    commit: str | None
+    fault: str | None = None
+
+
+class SessionFolder:
+    """The folder of one session; it need not exist."""
+
+    def __init__(self, parent: Path, session: str) -> None:
+        self.session = session
+        self.path = parent / session
+        self.file = self.path / f"{session}.memory.json"
+        self.git_dir = self.path / ".git"
+
+    def exists(self) -> bool:
+        """Whether the session has a text here."""
+        return self.git_dir.is_dir()
+
+    def make(self, text: SessionText) -> bool:
+        """Make the folder, whole or not at all; False where another process was first."""
+        parent = self.path.parent
+        parent.mkdir(parents=True, exist_ok=True)
+        with tierrepo.draft(parent) as place:
+            new = SessionFolder(place, self.session)
+            new.path.mkdir()
+            tierrepo.new_bare(new.git_dir)
+            program.run("config", "core.bare", "false", git_dir=new.git_dir)
+            new.file.write_bytes(sessions.serialize(text))
+            new._keep(new.file.read_bytes(), None)
+            try:
+                new.path.rename(self.path)
+            except OSError:
+                if self.exists():
+                    return False
+                raise
+        return True
+
+    def read(self) -> Read:
+        """The text as the file has it, committed if need be; or the one kept last, with the fault.
+
+        Raises BadInputError `session-unreadable` where there is neither.
+        """
+        tip = refs.read(self.git_dir, layout.MAIN)
+        kept = self._at(tip) if tip is not None else None
+        data = files.read_if_there(self.file)
+        fault: str | None = "the file is gone"
+        if data is not None:
+            try:
+                text = sessions.parse(data, self.session)
+            except SessionFault as error:
+                fault = error.message
+            else:
+                commit = tip if data == kept else self._kept_now(data)
+                return Read(text, commit)
+        if kept is None:
+            raise BadInputError(
+                "session-unreadable",
+                f"the text of the session {self.session} can't be read",
+                context=fault,
+                hint=f"look at {self.file}, or: gitmem session forget {self.session}",
+            )
+        return Read(sessions.parse(kept, self.session), tip, fault)
+
+    def change(self, make: Callable[[SessionText], SessionText]) -> tuple[Read, str | None]:
+        """Write what `make` makes of the text; gives it, and where a file that was broken lies now.
+
+        Processes that write at once wait for each other. The file is written whole or not at all.
+        """
+        with process_lock(self.git_dir, wait=_PATIENCE):
+            before = self.read()
+            after = make(before.text)
+            aside = self._put_aside() if before.fault is not None else None
+            data = sessions.serialize(after)
+            files.write_whole(self.file, data)
+            commit = self._keep(data, refs.read(self.git_dir, layout.MAIN))
+        return Read(after, commit), aside
+
+    def _put_aside(self) -> str | None:
+        """Give a file that can't be read another name, so that nothing of it is lost."""
+        aside = self.file.with_name(f"{self.file.name}{_BROKEN}{clock.random_suffix()}")
+        try:
+            self.file.rename(aside)
+        except FileNotFoundError:
+            return None
+        return str(aside)
+
+    def _kept_now(self, data: bytes) -> str | None:
+        """Commit a text that somebody wrote into the file; None where that can't be."""
+        try:
+            with process_lock(self.git_dir, wait=_PATIENCE):
+                tip = refs.read(self.git_dir, layout.MAIN)
+                if tip is not None and self._at(tip) == data:
+                    return tip
+                return self._keep(data, tip)
+        except (OSError, ConflictError, BadInputError, program.GitFailedError):
+            # A sandbox may let us read alone: the context is worth more than its replay.
+            return None
+
+    def at(self, commit: str) -> SessionText:
+        """The text as one of its commits has it. Raises BadInputError `session-text-missing`."""
+        data = self._at(commit) if self.exists() else None
+        if data is None:
+            raise BadInputError(
+                "session-text-missing",
+                f"the text of the session {self.session} at {commit[:12]} is gone",
+                hint="it was forgotten; its record still says which entries there were",
+            )
+        return sessions.parse(data, self.session)
+
+    def _at(self, commit: str) -> bytes | None:
+        found = Batch(self.git_dir).read(f"{commit}:{self.file.name}")
+        return found[1] if found is not None and found[0] == b"blob" else None
+
+    def _keep(self, data: bytes, parent: str | None) -> str:
+        """Commit a text; nothing else of git's is touched."""
+        write = ("hash-object", "-w", "--stdin", "-t")
+        blob = program.run(*write, "blob", git_dir=self.git_dir, input=data).text
+        item = f"100644 {self.file.name}\0".encode() + bytes.fromhex(blob)
+        tree = program.run(*write, "tree", git_dir=self.git_dir, input=item).text
+        person = f"gitmem <gitmem@localhost> {clock.now()} +0000"
+        above = [f"parent {parent}"] if parent is not None else []
+        lines = [f"tree {tree}", *above, f"author {person}", f"committer {person}"]
+        text = "\n".join([*lines, "", f"memory: text of session {self.session}", ""])
+        commit = program.run(*write, "commit", git_dir=self.git_dir, input=text.encode()).text
+        with Transaction(self.git_dir, [RefChange(layout.MAIN, commit, parent)]) as transaction:
+            transaction.prepare()
+            transaction.commit()
+        return commit
+
+    def last_written(self) -> int:
+        """When its text was written last, in seconds; of a broken one too."""
+        times = [self.path.stat().st_mtime]
+        with suppress(FileNotFoundError):
+            times.append(self.file.stat().st_mtime)
+        return int(max(times))
+
+    def forget(self) -> bool:
+        """Remove the folder and all that was ever in it; whether there was one."""
+        if not os.path.lexists(self.path):
+            return False
+        if self.path.is_symlink():
+            self.path.unlink()
+            return True
+        # Under another name first: what is left of it by a kill is no session any more.
+        gone = self.path.with_name(f"{_GONE}{self.session}-{clock.random_suffix()}")
+        self.path.rename(gone)
+        shutil.rmtree(gone)
+        return True
+
+
+def folder_of_all(home: TierPlace) -> Path:
+    """Where the folders of a tier's sessions lie: in the project, or in the user's state folder."""
+    root = layout.project_root(home.folder) if home.folder is not None else None
+    if home.scope == "project" and root is not None:
+        return layout.sessions_folder(root)
+    seen = home.git_dir.stat()
+    return config.state_dir() / "sessions" / f"{seen.st_dev}-{seen.st_ino}"
+
+
+def listed(home: TierPlace) -> list[SessionFolder]:
+    """The sessions that have a folder, by name."""
+    parent = folder_of_all(home)
+    names = sorted(item.name for item in parent.iterdir()) if parent.is_dir() else []
+    return [SessionFolder(parent, name) for name in names if ids.session_fault(name) is None]
+
+
+def remove_leftovers(home: TierPlace) -> None:
+    """Remove what a kill left of sessions that were forgotten, or begun and never there."""
+    parent = folder_of_all(home)
+    if not parent.is_dir():
+        return
+    for left in parent.glob(f"{_GONE}*"):
+        shutil.rmtree(left)
+    with tierrepo.draft(parent):
+        pass
