@@ -63,7 +63,7 @@ class SessionFolder:
             tierrepo.new_bare(new.git_dir)
             program.run("config", "core.bare", "false", git_dir=new.git_dir)
             new.file.write_bytes(sessions.serialize(text))
-            new._keep(new.file.read_bytes(), None)
+            new._keep(new.file.read_bytes())
             try:
                 new.path.rename(self.path)
             except OSError:
@@ -77,6 +77,18 @@ class SessionFolder:
 
         Raises BadInputError `session-unreadable` where there is neither.
         """
+        found = self._read(lambda _: None)
+        if found.commit is not None:
+            return found
+        try:
+            with process_lock(self.git_dir, wait=_PATIENCE):
+                return self._read(self._keep)
+        except (OSError, ConflictError, BadInputError, program.GitFailedError):
+            # A sandbox may let us read alone: the context is worth more than its replay.
+            return found
+
+    def _read(self, keep: Callable[[bytes], str | None]) -> Read:
+        """As `read`; `keep` commits a text that is not yet."""
         tip = refs.read(self.git_dir, layout.MAIN)
         kept = self._at(tip) if tip is not None else None
         data = files.read_if_there(self.file)
@@ -87,7 +99,7 @@ class SessionFolder:
             except SessionFault as error:
                 fault = error.message
             else:
-                commit = tip if data == kept else self._kept_now(data)
+                commit = tip if data == kept else keep(data)
                 return Read(text, commit)
         if kept is None:
             raise BadInputError(
@@ -104,12 +116,12 @@ class SessionFolder:
         Processes that write at once wait for each other. The file is written whole or not at all.
         """
         with process_lock(self.git_dir, wait=_PATIENCE):
-            before = self.read()
+            before = self._read(self._keep)
             after = make(before.text)
             aside = self._put_aside() if before.fault is not None else None
             data = sessions.serialize(after)
             files.write_whole(self.file, data)
-            commit = self._keep(data, refs.read(self.git_dir, layout.MAIN))
+            commit = self._keep(data)
         return Read(after, commit), aside
 
     def _put_aside(self) -> str | None:
@@ -120,18 +132,6 @@ class SessionFolder:
         except FileNotFoundError:
             return None
         return str(aside)
-
-    def _kept_now(self, data: bytes) -> str | None:
-        """Commit a text that somebody wrote into the file; None where that can't be."""
-        try:
-            with process_lock(self.git_dir, wait=_PATIENCE):
-                tip = refs.read(self.git_dir, layout.MAIN)
-                if tip is not None and self._at(tip) == data:
-                    return tip
-                return self._keep(data, tip)
-        except (OSError, ConflictError, BadInputError, program.GitFailedError):
-            # A sandbox may let us read alone: the context is worth more than its replay.
-            return None
 
     def at(self, commit: str) -> SessionText:
         """The text as one of its commits has it. Raises BadInputError `session-text-missing`."""
@@ -148,8 +148,11 @@ class SessionFolder:
         found = Batch(self.git_dir).read(f"{commit}:{self.file.name}")
         return found[1] if found is not None and found[0] == b"blob" else None
 
-    def _keep(self, data: bytes, parent: str | None) -> str:
-        """Commit a text; nothing else of git's is touched."""
+    def _keep(self, data: bytes) -> str:
+        """Commit a text, unless it is the last one; nothing else of git's is touched."""
+        parent = refs.read(self.git_dir, layout.MAIN)
+        if parent is not None and self._at(parent) == data:
+            return parent
         write = ("hash-object", "-w", "--stdin", "-t")
         blob = program.run(*write, "blob", git_dir=self.git_dir, input=data).text
         item = f"100644 {self.file.name}\0".encode() + bytes.fromhex(blob)
