@@ -12,6 +12,8 @@ from gitmem.errors import BadInputError
 from gitmem.git import indexfile
 from gitmem.git.indexfile import Entry
 
+# As libgit2 numbers it.
+_COMMIT = 1
 _EMPTY = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 
@@ -27,10 +29,10 @@ class Trees:
     def tree(self, commit: str) -> bytes | None:
         """The id of a commit's tree; None where there is no such commit."""
         try:
-            _, data = self._odb.read(commit)
+            kind, data = self._odb.read(commit)
         except (KeyError, ValueError):
             return None
-        return bytes.fromhex(data[5:45].decode("ascii")) if data.startswith(b"tree ") else None
+        return bytes.fromhex(data[5:45].decode("ascii")) if kind == _COMMIT else None
 
     def blob(self, oid: bytes) -> bytes:
         """A blob's content. Raises BadInputError `object-missing`."""
