@@ -150,7 +150,7 @@ def test_replacements_and_alternates_of_the_environment_have_no_say(
 ) -> None:
     """Only the repository's own objects count."""
     other = Repo(tmp_path)
-    hidden = other.tree({"x.md": (MODES[0], BLOBS[1])})
+    hidden = other.tree({"hidden.md": (MODES[0], BLOBS[1])})
     one, two = repo.tree({"a.md": (MODES[0], BLOBS[0])}), repo.tree({"b.md": (MODES[0], BLOBS[0])})
     repo.git("replace", one.hex(), two.hex())
     monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(other.git_dir / "objects"))
