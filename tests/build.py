@@ -42,6 +42,8 @@ class Builder:
         self.git_dir = git_dir
         self.objects = Objects(git_dir, "project")
         self._clock = itertools.count(1_780_000_000)
+        self.skew = 0
+        self.stopped = False
         self.root = self.commit([], {}, "memory: start project\n")
 
     @classmethod
@@ -76,9 +78,13 @@ class Builder:
             for key, body in changes.items()
         }
         written = self.objects.write_tree(tree or above, {**contents, **(files or {})})
-        time = next(self._clock) if at is None else at
+        time = self._now() if at is None else at
         people = [person._replace(time=time) for person in (author, committer or author)]
         return self.objects.write_commit(written, list(parents), message, *people)
+
+    def _now(self) -> int:
+        """A second later each time, plus the skew in seconds; always the same where it is stopped."""
+        return (1_780_000_000 if self.stopped else next(self._clock)) + self.skew
 
     def propose(self, base: str, changes: Changes, name: str, **more: object) -> str:
         """A candidate as gitmem makes one."""

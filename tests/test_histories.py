@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from gitmem.model.approval import Ancestry, Ledger, candidates_in, judge, merge_
 from gitmem.model.context import Options
 from gitmem.model.events import Line, derive
 from gitmem.model.history import Content
+from gitmem.store import Store
 
 EVIL = "nobody approved this"
 KEYS = ("a", "b", "c")
@@ -55,6 +57,10 @@ class World:
         return judge(self.repo.objects, self.mains[clone])
 
     # -- honest moves ----------------------------------------------------------------------
+
+    def clock(self, hours: int, stopped: int) -> None:
+        """From now on clocks go wrong by so many hours, or have stopped."""
+        self.repo.skew, self.repo.stopped = hours * 3600, stopped == 1
 
     def propose(self, clone: int, key: int, part: int) -> None:
         """An agent changes one paragraph of an entry's approved text, or makes the entry."""
@@ -327,6 +333,7 @@ HONEST = st.one_of(
     st.tuples(st.just("edit"), SMALL, SMALL, SMALL),
     st.tuples(st.just("stack"), SMALL, SMALL),
     st.tuples(st.just("main_in"), CLONE, SMALL),
+    st.tuples(st.just("clock"), st.integers(-9, 9), st.integers(0, 1)),
 )
 # What nobody could take for a merge of something else: it changes nothing that is approved.
 INERT = ("direct", "forward", "forged_revert", "squash", "old_state")
@@ -558,6 +565,86 @@ def test_a_log_gives_every_context_that_git_gives(
 
             assert by_log == by_git
         assert by_text(replay.of_log_at(log, world.mains[clone], Options())) == by_text_now(memory)
+
+
+def context_of(memory: Memory) -> str:
+    """All that an agent reads of memory as it is."""
+    return memory.context(Options(budget=None)).context.text
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), max_size=15), CLONE)
+@LAWS
+def test_the_snapshots_add_up_to_the_view(moves: list[tuple[object, ...]], clone: int) -> None:
+    """The texts of an exported log, folded by whoever reads JSON, are the approved files."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, [*BEGUN, *moves])
+        (store,) = memory_of(world, clone).stores()
+        fold: dict[str, str] = {}
+        for line in eventlog.written([store]):
+            if line.get("kind") == "memory.updated":
+                fold[line["entry"]] = line["after"]
+            elif line.get("kind") == "memory.deleted":
+                del fold[line["entry"]]
+
+        assert fold == {f"mem_{key}": store.text(found) for key, found in store.approved().items()}
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), max_size=15), CLONE, st.integers(0, 5))
+@LAWS
+def test_a_revert_of_the_latest_apply_restores_the_bytes(
+    moves: list[tuple[object, ...]], clone: int, which: int
+) -> None:
+    """What an agent reads after it is what it read before the apply."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, [*BEGUN, *moves])
+        main, before = world.mains[clone], context_of(memory_of(world, clone))
+        play(world, [("propose", clone, which % 3, 0), ("apply", clone, len(world.candidates) - 1)])
+        play(world, [("apply", clone, which)] if world.mains[clone] == main else [])
+        if world.mains[clone] != main:
+            play(world, [("revert", clone, 0)])
+
+            assert context_of(memory_of(world, clone)) == before
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK), max_size=15), CLONE)
+@LAWS
+def test_a_clone_with_the_same_refs_has_the_same_log(
+    moves: list[tuple[object, ...]], clone: int
+) -> None:
+    """Line by line, whether it has the candidates as its own or as its remote's."""
+    with builder() as repo, tempfile.TemporaryDirectory() as folder:
+        world = World(repo)
+        play(world, [*BEGUN, *moves])
+        here = eventlog.written(memory_of(world, clone).stores())
+        for number, candidates in enumerate(("heads", "remotes/team")):
+            git_dir = Path(folder) / f"{number}.git"
+            for args in (
+                ("init", "-q", "--bare", str(git_dir)),
+                (
+                    f"--git-dir={git_dir}",
+                    *("fetch", "-q", "--no-tags", str(repo.git_dir)),
+                    f"{layout.MAIN}:{layout.MAIN}",
+                    f"{layout.CANDIDATES}*:refs/{candidates}/memory/candidate/*",
+                ),
+            ):
+                subprocess.run(["git", *args], check=True)
+            there = Store(TierPlace("project", git_dir, None, git_dir, None, linked=False))
+
+            assert eventlog.written([there]) == here
+
+
+def test_empty_tiers_give_an_empty_context() -> None:
+    """No entry at all is a valid context of no bytes, from git as from a log."""
+    with builder() as repo:
+        memory = memory_of(World(repo), 0)
+        now = replay.at_commit(memory, repo.root, Options())
+
+        assert context_of(memory) == ""
+        assert now.given.context.text == ""
+        assert now.given.context.digest == hashlib.sha256(b"").hexdigest()
+        assert replay.of_log_at(exported(memory), repo.root, Options()) == now
 
 
 def by_text(found: replay.Replayed) -> tuple[str, object]:
