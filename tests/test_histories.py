@@ -567,6 +567,25 @@ def test_a_log_gives_every_context_that_git_gives(
         assert by_text(replay.of_log_at(log, world.mains[clone], Options())) == by_text_now(memory)
 
 
+@given(st.lists(st.one_of(HONEST, ATTACK), max_size=15), CLONE, st.integers(0, 45))
+@LAWS
+def test_a_log_that_begins_later_gives_the_same(
+    moves: list[tuple[object, ...]], clone: int, seconds: int
+) -> None:
+    """At each event that it has, the context is that of the whole log."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, [*BEGUN, *moves])
+        memory = memory_of(world, clone)
+        whole, since = exported(memory), 1_780_000_000 + seconds
+        log = exported(memory, since)
+        lines = eventlog.written(memory.stores(), since=since)
+        for commit in {line["commit"] for line in lines if "kind" in line}:
+            of_whole = replay.of_log_at(whole, commit, Options())
+
+            assert replay.of_log_at(log, commit, Options()) == of_whole
+
+
 def context_of(memory: Memory) -> str:
     """All that an agent reads of memory as it is."""
     return memory.context(Options(budget=None)).context.text

@@ -72,7 +72,12 @@ def host_of(path: Path) -> Host | None:
         # Paths hold line ends, and git has no other separator here: one answer at a time, then.
         common_dir, inside, top = (_asked(place, what) for what in (_COMMON_DIR, _INSIDE, _TOP))
     if result.code == 0 or inside == b"false":
-        return Host(_path(common_dir), _path(top) if top else None)
+        common = _path(common_dir)
+        around = standing(common)
+        if around != common.resolve() or layout.host_common_dir(common) is not None:
+            # A worktree of a tier's own repository, such as a replay puts somewhere.
+            return None if around is None else host_of(around)
+        return Host(common, _path(top) if top else None)
     if "not a git repository (or any" in result.message:
         return None
     if "safe.bareRepository" in result.message:

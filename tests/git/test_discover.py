@@ -105,6 +105,38 @@ def test_a_submodule_is_a_host_of_its_own(host: Path, tmp_path: Path, run_git: R
     assert discover.worktrees(found) == (tmp_path / "super" / "part",)
 
 
+def test_a_worktree_of_a_tier_is_no_host(
+    project: Path, tmp_path: Path, sealed_home: Path, run_git: RunGit
+) -> None:
+    """Wherever somebody puts one, it is the memory of its own project, or the user's alone."""
+    tiersetup.init(project, scope="user")
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    tiersetup.init(plain, scope="project")
+    for name, git_dir in (
+        ("of-project", _git_dir(project)),
+        ("of-user", config.user_memory_folder() / ".git"),
+        ("of-plain", layout.memory_folder(plain) / ".git"),
+    ):
+        add = ("worktree", "add", "-q", "--detach", str(tmp_path / name), "memory/main")
+        run_git(f"--git-dir={git_dir}", *add, cwd=tmp_path)
+
+    assert discover.host_of(tmp_path / "of-project") == layout.Host(project / ".git", None)
+    assert discover.host_of(tmp_path / "of-user") is None
+    assert discover.host_of(tmp_path / "of-plain") is None
+
+
+def test_a_git_directory_behind_a_link(tmp_path: Path, run_git: RunGit) -> None:
+    """A host whose git directory is reached by a symbolic link has its worktree all the same."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
+    run_git("init", "-q", f"--separate-git-dir={tmp_path / 'link' / 'g'}", "h", cwd=tmp_path)
+    found = discover.host_of(tmp_path / "h")
+
+    assert found is not None
+    assert found.top == tmp_path / "h"
+
+
 def test_a_host_of_another_object_format(tmp_path: Path, run_git: RunGit) -> None:
     """A SHA-256 host is found, since git alone is asked."""
     run_git("init", "--quiet", "--object-format=sha256", "h", cwd=tmp_path)
