@@ -6,7 +6,6 @@ own records, so that both give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitmem.errors import BadInputError, NotFoundError
@@ -15,7 +14,7 @@ from gitmem.git import bulk
 from gitmem.memory import Memory
 from gitmem.model import context, replay
 from gitmem.model.approval import kind_of
-from gitmem.model.replay import Steps
+from gitmem.model.replay import Reader, Steps
 from gitmem.store import Store
 from gitmem.views import Given, Unreviewed
 
@@ -47,7 +46,7 @@ class _Part:
 
     stood: Stood
     steps: Steps
-    data: Callable[[str], bytes]
+    reader: Reader
 
 
 # -- from the repositories ---------------------------------------------------------------------
@@ -102,14 +101,14 @@ def _at_time(store: Store, at: int) -> _Part:
     times = [(commit.id, commit.committer.time) for commit in reversed(chain)]
     chosen, later = replay.last_before(times, at)
     if chosen is None:
-        return _Part(_nowhere(store.tier, chain[0].id), {}, store.objects.data)
+        return _Part(_nowhere(store.tier, chain[0].id), {}, _reader(store))
     steps = _judged(store, chosen)
     doubts = _doubts(chosen, later)
     after = chain[[commit.id for commit in chain].index(chosen) + 1 :]
     if any(kind_of(commit) == "sync" for commit in after):
         whole = replay.steps(store.objects, store.ledger())
         doubts += _joined_later(whole, {commit.id for commit in chain} | steps.keys(), at)
-    return _Part(Stood(store.tier, chosen, dict(times)[chosen], doubts), steps, store.objects.data)
+    return _Part(Stood(store.tier, chosen, dict(times)[chosen], doubts), steps, _reader(store))
 
 
 def _at_commit(store: Store, commit: str) -> _Part:
@@ -123,10 +122,10 @@ def _at_commit(store: Store, commit: str) -> _Part:
         else:
             doubts = (_of_candidate(commit, below),)
             if below is None:
-                return _Part(Stood(store.tier, None, None, doubts), {}, store.objects.data)
+                return _Part(Stood(store.tier, None, None, doubts), {}, _reader(store))
             commit, when = below, store.objects.commit(below).committer.time
     steps = _judged(store, commit)
-    return _Part(Stood(store.tier, commit, when, doubts), steps, store.objects.data)
+    return _Part(Stood(store.tier, commit, when, doubts), steps, _reader(store))
 
 
 def _hangs_on(store: Store, commit: str) -> tuple[bool, str | None]:
@@ -142,9 +141,13 @@ def _hangs_on(store: Store, commit: str) -> tuple[bool, str | None]:
 
 def _judged(store: Store, commit: str) -> Steps:
     steps = replay.steps(store.objects, store.ledger_at(commit))
-    approved = replay.standing(steps, commit).approved
-    store.objects.load(replay.blobs(approved.values()))
+    approved = replay.standing(steps, commit).approved.values()
+    store.objects.load(one.content.id for one in approved if one.content.regular)
     return steps
+
+
+def _reader(store: Store) -> Reader:
+    return Reader(store.tier, store.objects.data)
 
 
 # -- from an exported log ----------------------------------------------------------------------
@@ -188,11 +191,13 @@ def _log_at_time(tier: str, known: TierLog, at: int) -> _Part:
     chain = [(step.commit, step.at) for step in replay.first_parents(known.steps, known.tip)]
     chosen, later = replay.last_before(chain, at)
     if chosen is None:
-        return _Part(_nowhere(tier, chain[-1][0]), {}, _text_of(known))
+        return _Part(_nowhere(tier, chain[-1][0]), {}, _log_reader(tier, known))
     line = {step.commit for step in replay.line(known.steps, chosen)}
     ours = {commit for commit, _ in chain} | line
     doubts = _doubts(chosen, later) + _joined_later(known.steps, ours, at)
-    return _Part(Stood(tier, chosen, known.times[chosen], doubts), known.steps, _text_of(known))
+    return _Part(
+        Stood(tier, chosen, known.times[chosen], doubts), known.steps, _log_reader(tier, known)
+    )
 
 
 def _log_at(tier: str, known: TierLog, commit: str) -> _Part:
@@ -201,12 +206,14 @@ def _log_at(tier: str, known: TierLog, commit: str) -> _Part:
         below = known.hanging[commit]
         doubts = (_of_candidate(commit, below),)
         if below is None:
-            return _Part(Stood(tier, None, None, doubts), {}, _text_of(known))
+            return _Part(Stood(tier, None, None, doubts), {}, _log_reader(tier, known))
         commit = below
-    return _Part(Stood(tier, commit, known.times[commit], doubts), known.steps, _text_of(known))
+    return _Part(
+        Stood(tier, commit, known.times[commit], doubts), known.steps, _log_reader(tier, known)
+    )
 
 
-def _text_of(known: TierLog) -> Callable[[str], bytes]:
+def _log_reader(tier: str, known: TierLog) -> Reader:
     def text(blob: str) -> bytes:
         if blob not in known.texts:
             raise BadInputError(
@@ -216,7 +223,7 @@ def _text_of(known: TierLog) -> Callable[[str], bytes]:
             )
         return known.texts[blob]
 
-    return text
+    return Reader(tier, text)
 
 
 # -- both --------------------------------------------------------------------------------------
@@ -253,7 +260,7 @@ def _by_clock(part: _Part) -> _Part:
     stood = part.stood
     doubt = f"where the {stood.tier} memory stood is known by the clock alone"
     return _Part(
-        Stood(stood.tier, stood.commit, stood.at, (*stood.doubts, doubt)), part.steps, part.data
+        Stood(stood.tier, stood.commit, stood.at, (*stood.doubts, doubt)), part.steps, part.reader
     )
 
 
@@ -266,7 +273,7 @@ def _replayed(parts: list[_Part], options: context.Options) -> Replayed:
         if commit is None or tier not in options.tiers:
             continue
         standing = replay.standing(part.steps, commit)
-        found, faults = replay.memories(tier, standing.approved, part.data)
+        found, faults = part.reader.memories(standing.approved)
         memories += found
         broken += faults
         unreviewed += [

@@ -7,8 +7,8 @@ positions and the memories that a context is built of, the same ones as from git
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gitmem import ids
@@ -189,41 +189,47 @@ def last_before(chain: Sequence[tuple[str, int]], at: int) -> tuple[str | None, 
 # -- memories ----------------------------------------------------------------------------------
 
 
-def memories(
-    tier: str, approved: Mapping[str, Approved], data: Callable[[str], bytes]
-) -> tuple[list[Memory], list[tuple[str, str]]]:
-    """The memories of approved entries, and those that can't be read: id and why.
+class Reader:
+    """Reads the entries of one tier, each content once. `data` gives a blob's bytes."""
 
-    `data` gives a blob's bytes.
-    """
-    found: list[Memory] = []
-    broken: list[tuple[str, str]] = []
-    for key, one in approved.items():
+    def __init__(self, tier: str, data: Callable[[str], bytes]) -> None:
+        self.tier = tier
+        self._data = data
+        self._known: dict[tuple[str, Blob], Memory | entries.EntryFault] = {}
+
+    def memories(
+        self, approved: Mapping[str, Approved]
+    ) -> tuple[list[Memory], list[tuple[str, str]]]:
+        """The memories of approved entries, and those that can't be read: id and why."""
+        found: list[Memory] = []
+        broken: list[tuple[str, str]] = []
+        for key, one in approved.items():
+            known = self._known.get((key, one.content))
+            if known is None:
+                known = self._known[key, one.content] = self._read(key, one.content)
+            if isinstance(known, Memory):
+                found.append(replace(known, position=one.position, commit=one.commit))
+            else:
+                broken.append((ids.entry_id(key), known.message))
+        return found, broken
+
+    def _read(self, key: str, content: Blob) -> Memory | entries.EntryFault:
         try:
-            entries.check_ordinary(one.content)
-            found.append(memory(tier, key, one, data(one.content.id)))
+            entries.check_ordinary(content)
+            data = self._data(content.id)
+            entry = entries.parse(key, data, tier=self.tier)
+            body = data[entries.body_start(data) :].decode("utf-8")
         except entries.EntryFault as fault:
-            broken.append((ids.entry_id(key), fault.message))
-    return found, broken
-
-
-def memory(tier: str, key: str, approved: Approved, data: bytes) -> Memory:
-    """The memory that an entry's file is. Raises EntryFault."""
-    entry = entries.parse(key, data, tier=tier)
-    return Memory(
-        key=key,
-        id=entry.id,
-        tier=tier,
-        scope=tier,
-        type=entry.type,
-        body=data[entries.body_start(data) :].decode("utf-8"),
-        position=approved.position,
-        commit=approved.commit,
-        blob=approved.content.id,
-        sessions=frozenset(entries.sessions(entry)),
-    )
-
-
-def blobs(approved: Iterable[Approved]) -> list[str]:
-    """The blobs that `memories` asks for."""
-    return [one.content.id for one in approved if one.content.regular]
+            return fault
+        return Memory(
+            key=key,
+            id=entry.id,
+            tier=self.tier,
+            scope=self.tier,
+            type=entry.type,
+            body=body,
+            position=0,
+            commit="",
+            blob=content.id,
+            sessions=frozenset(entries.sessions(entry)),
+        )
