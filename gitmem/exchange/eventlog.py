@@ -88,13 +88,10 @@ def _begin(parts: Sequence[tuple[str, list[Event]]], since: int | None) -> int:
 
 def _begun_with(known: Steps, tip: str, earlier: set[str]) -> Iterator[Blob]:
     """What was approved where the log begins: at each commit that a later one stands on."""
-    heads = {
-        parent for step in known.values() if step.commit not in earlier for parent in step.parents
-    }
-    heads |= {next((s.commit for s in replay.first_parents(known, tip) if s.commit in earlier), "")}
-    heads |= set([commit for commit in known if commit in earlier][-1:])
+    later = [step for step in known.values() if step.commit not in earlier]
+    heads = {tip, *(parent for step in later for parent in step.parents)} & earlier
     said: set[Blob] = set()
-    for head in sorted(heads & earlier & known.keys()):
+    for head in sorted(heads):
         for one in replay.standing(known, head).approved.values():
             if one.content not in said and not one.content.submodule:
                 said.add(one.content)

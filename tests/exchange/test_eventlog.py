@@ -157,6 +157,22 @@ def test_a_log_that_begins_later(repo: Builder) -> None:
     assert [kind for kind in kinds if kind] == ["candidate.applied", "memory.updated"]
 
 
+def test_a_log_that_begins_on_a_joined_line(repo: Builder) -> None:
+    """It has what was approved where that line forked, though the other one had moved on."""
+    fork = repo.approve(repo.root, {"a": "old"}, "cand_1")
+    candidate = repo.propose(fork, {"b": "B"}, "cand_2")
+    ours = repo.approve(fork, {"a": "new"}, "cand_3")
+    theirs = repo.apply(fork, candidate, "cand_2")
+    store = store_of(repo, repo.pull(ours, theirs))
+    begin = repo.objects.commit(theirs).committer.time
+    lines = eventlog.written([store], since=begin)
+    log = eventlog.read(as_text(lines))
+
+    assert {line["commit"] for line in lines if "kind" in line} == {theirs, store.main()}
+    assert context(log, theirs) == "[memory:project:fact]\nB\n\n[memory:project:fact]\nold\n"
+    assert context(log, store.main()) == "[memory:project:fact]\nB\n\n[memory:project:fact]\nnew\n"
+
+
 def test_a_log_of_nothing_since(repo: Builder) -> None:
     """No event is left, and the context of the tip is there all the same."""
     main = repo.approve(repo.root, {"a": "A"}, "cand_1")
