@@ -25,6 +25,11 @@ def rfc3339(at: int) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def from_rfc3339(text: str) -> int:
+    """The seconds since the epoch that `rfc3339` wrote as `text`. Raises ValueError."""
+    return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp())
+
+
 def year(at: int) -> int:
     """The UTC year of `at`."""
     return datetime.fromtimestamp(at, UTC).year

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from gitmem import clock, ids
@@ -361,8 +360,8 @@ class _Line:
 
     def time(self, name: str) -> int:
         try:
-            return int(datetime.fromisoformat(self.words(name)).timestamp())
-        except (ValueError, OverflowError):
+            return clock.from_rfc3339(self.words(name))
+        except ValueError:
             raise self.fault(f"'{name}' is no time") from None
 
     def key(self, id_: str) -> str:

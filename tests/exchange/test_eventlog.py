@@ -240,6 +240,7 @@ def _swap(lines: list[dict[str, Any]]) -> None:
         (_set(1, held={"mem_a": "A"}), "log-invalid"),
         (_set(1, commit="0"), "log-invalid"),
         (_set(1, at="soon"), "log-invalid"),
+        (_set(1, at="2026-05-18T10:30:00"), "log-invalid"),
         (_set(5, kind="memory.forgotten"), "log-kind-unknown"),
         (_set(5, kind=None), "log-invalid"),
         (_set(5, n="5"), "log-invalid"),
