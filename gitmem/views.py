@@ -131,8 +131,9 @@ def _at(store: Store, commit: str) -> _Part:
     from gitmem.model import replay
 
     standing = replay.standing(replay.steps(store.objects, store.ledger_at(commit)), commit)
-    store.objects.load(replay.blobs(standing.approved.values()))
-    memories, broken = replay.memories(store.tier, standing.approved, store.objects.data)
+    store.objects.load(one.content.id for one in standing.approved.values() if one.content.regular)
+    reader = replay.Reader(store.tier, store.objects.data)
+    memories, broken = reader.memories(standing.approved)
     unreviewed = tuple(
         Unreviewed(ids.entry_id(key), store.tier, one.commit, one.found.id if one.found else None)
         for key, one in standing.held.items()
