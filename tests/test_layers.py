@@ -61,6 +61,8 @@ LAYERS = {
     "gitmem.exchange": Layer.USE_CASES,
     "gitmem.replay": Layer.USE_CASES,
     "gitmem.doctor": Layer.USE_CASES,
+    "gitmem.rebuild": Layer.USE_CASES,
+    "gitmem.lookaround": Layer.USE_CASES,
     "gitmem.demo": Layer.USE_CASES,
     "gitmem.differences": Layer.USE_CASES,
     "gitmem.cli": Layer.FACES,

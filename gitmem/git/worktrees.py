@@ -52,22 +52,24 @@ def ours_at(git_dir: Path, path: Path) -> Worktree | None:
     )
 
 
-def remove(git_dir: Path, worktree: Worktree) -> None:
-    """Take away a worktree that `add` made, its folder with it.
+def check_unchanged(worktree: Worktree) -> None:
+    """Raise ConflictError `checkout-changed` where a file is there that the commit has not just so."""
+    if not worktree.path.is_dir():
+        return
+    status = (*_PLAIN, "status", "--porcelain", "-z", "--ignored", "--untracked-files=all")
+    changed = program.run(*status, cwd=worktree.path).out.split(b"\0")[0]
+    if changed:
+        raise ConflictError(
+            "checkout-changed",
+            f"'{worktree.path}' has changes of yours",
+            context=os.fsdecode(changed[3:]),
+            hint="move them away, then repeat",
+        )
 
-    Raises ConflictError `checkout-changed`, and leaves all as it is, where there are files in
-    it that its commit has not just so.
-    """
-    if worktree.path.is_dir():
-        status = (*_PLAIN, "status", "--porcelain", "-z", "--ignored", "--untracked-files=all")
-        changed = program.run(*status, cwd=worktree.path).out.split(b"\0")
-        if changed[0]:
-            raise ConflictError(
-                "checkout-changed",
-                f"'{worktree.path}' has changes of yours",
-                context=os.fsdecode(changed[0][3:]),
-                hint="move them away, then repeat",
-            )
+
+def remove(git_dir: Path, worktree: Worktree) -> None:
+    """Take away a worktree that `add` made, its folder with it. Raises as `check_unchanged`."""
+    check_unchanged(worktree)
     program.run("worktree", "unlock", str(worktree.path), git_dir=git_dir)
     program.run("worktree", "remove", "--force", str(worktree.path), git_dir=git_dir)
 
