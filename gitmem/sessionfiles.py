@@ -26,6 +26,7 @@ from gitmem.model.sessions import SessionFault, SessionText
 _PATIENCE = 10.0
 _GONE = ".gitmem-forgotten-"
 _BROKEN = ".broken-"
+_MARK = "gitmem-sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,26 @@ def folder_of_all(home: TierPlace) -> Path:
     if home.scope == "project" and root is not None:
         return layout.sessions_folder(root)
     seen = home.git_dir.stat()
-    return config.state_dir() / "sessions" / f"{seen.st_dev}-{seen.st_ino}"
+    name = f"{seen.st_dev}-{seen.st_ino}-{_born(home.git_dir)}"
+    return config.state_dir() / "sessions" / name
+
+
+def _born(git_dir: Path) -> str:
+    """What tells a repository from a later one of the same inode; written into it at the first look.
+
+    A copy has it too, but another inode. Where it can't be written the inode must do.
+    """
+    mark = git_dir / _MARK
+    if not mark.exists():
+        draft = mark.with_name(f"{_MARK}-{clock.random_suffix()}")
+        with suppress(OSError):
+            draft.write_text(clock.random_suffix(), encoding="ascii")
+            # By a link, which never takes the place of another process's.
+            os.link(draft, mark)
+        with suppress(OSError):
+            draft.unlink()
+    written = files.read_if_there(mark) or b""
+    return written.decode("ascii", "replace") if written.isalnum() else "unmarked"
 
 
 def listed(home: TierPlace) -> list[SessionFolder]:

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from build import Builder
 
-from gitmem import layout, replay
+from gitmem import layout, rebuild, replay
 from gitmem.exchange import eventlog
 from gitmem.git.objects import Objects
 from gitmem.layout import TierPlace, Tiers
@@ -664,6 +664,92 @@ def test_empty_tiers_give_an_empty_context() -> None:
         assert now.given.context.text == ""
         assert now.given.context.digest == hashlib.sha256(b"").hexdigest()
         assert replay.of_log_at(exported(memory), repo.root, Options()) == now
+
+
+# -- sessions --------------------------------------------------------------------------------------
+
+SESSIONS = ("s1", "s2")
+SESSION = st.integers(0, len(SESSIONS) - 1)
+OF_SESSIONS = st.one_of(
+    st.tuples(st.just("context"), CLONE, SESSION, st.sampled_from([None, 30, 60]), st.booleans()),
+    st.tuples(st.just("put"), CLONE, SESSION, SMALL),
+    st.tuples(st.just("end"), CLONE, SESSION),
+    st.tuples(st.just("forget"), CLONE, SESSION),
+)
+
+
+class Sessions:
+    """Two sessions, the second related to the first, in whichever clone they are just asked for."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.texts: dict[str, list[str]] = {name: [] for name in SESSIONS}
+        self.forgotten: set[str] = set()
+        self.open = set(SESSIONS)
+        for name in SESSIONS:
+            memory_of(world, 0).sessions().start(name, tuple(SESSIONS[: name == "s2"]))
+
+    def play(self, move: tuple[object, ...]) -> None:
+        """Make a move of a session or of the world."""
+        if hasattr(self, str(move[0])):
+            name, clone, session, *rest = move
+            getattr(self, str(name))(clone, SESSIONS[int(str(session))], *rest)
+        else:
+            play(self.world, [move])
+
+    def context(self, clone: int, name: str, budget: int | None, pinned: bool) -> None:
+        """A session is given a context, which is recorded while it is open."""
+        options = Options(budget=budget, session=name)
+        given = memory_of(self.world, clone).context(options, pinned=pinned and name in self.open)
+        if name in self.open:
+            self.texts[name].append(given.context.text)
+
+    def put(self, clone: int, name: str, key: int) -> None:
+        """An agent keeps something under the name of an entry of the project."""
+        if name in self.open:
+            found = memory_of(self.world, clone).sessions()
+            found.put(name, KEYS[key], "fact", f"kept {self.world.count}")
+
+    def end(self, clone: int, name: str) -> None:
+        """A session is over."""
+        if name in self.open:
+            memory_of(self.world, clone).sessions().end(name)
+            self.open.discard(name)
+
+    def forget(self, clone: int, name: str) -> None:
+        """Its text is removed for good."""
+        if name not in self.forgotten:
+            memory_of(self.world, clone).sessions().forget(name)
+            self.open.discard(name)
+            self.forgotten.add(name)
+
+
+@given(st.lists(st.one_of(HONEST, ATTACK, OF_SESSIONS, OF_SESSIONS), max_size=20), CLONE)
+@example([("put", 0, 0, 0), ("context", 0, 0, None, False), ("forget", 0, 0)], 0)
+@settings(LAWS, max_examples=15)
+def test_every_recorded_context_is_built_again(moves: list[tuple[object, ...]], clone: int) -> None:
+    """With the bytes that were given, whatever came later, unless the session's text was forgotten."""
+    with builder() as repo:
+        world = World(repo)
+        play(world, BEGUN)
+        sessions = Sessions(world)
+        for move in [("context", 1, 0, None, False), *moves, ("context", 2, 1, 60, False)]:
+            sessions.play(move)
+        memory = memory_of(world, clone)
+        for name in SESSIONS:
+            found = rebuild.session(memory, name)
+
+            assert len(found) == len(sessions.texts[name])
+            for one, text in zip(found, sessions.texts[name], strict=True):
+                assert one.built.digest == hashlib.sha256(text.encode()).hexdigest()
+                if one.same:
+                    assert one.context is not None
+                    assert one.context.text == text
+                else:
+                    assert name in sessions.forgotten
+                    (difference,) = one.differences
+                    assert difference.kind == "session-forgotten"
+                    assert difference.entries
 
 
 def by_text(found: replay.Replayed) -> tuple[str, object]:

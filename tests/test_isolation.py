@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gitmem import sessionfiles
 from gitmem.cli.main import program
 from gitmem.errors import GitmemError
+from gitmem.git import discover
 
 RunGit = Callable[..., str]
 # Everything by which memory is shown.
@@ -25,6 +27,12 @@ ASKED = (
     ("replay", "--at", "0m", "--json"),
     ("export", "log"),
     ("verify", "--json"),
+    # An agent's session that works in several projects has the same id in each.
+    ("context", "--session", "s1"),
+    ("session", "list", "--json"),
+    ("log", "--session", "s1"),
+    ("replay", "s1", "--json"),
+    ("replay", "s1", "--show", "1"),
 )
 
 
@@ -49,7 +57,7 @@ def shown(folder: Path) -> str:
 
 
 def fill(folder: Path, word: str) -> None:
-    """Give a project all that memory can be: approved, pending, discarded, dropped."""
+    """Give a project all that memory can be: approved, pending, discarded, dropped, a session's."""
     done(folder, "add", "--yes", f"{word}_entry", f"{word} approved.", "--type", "fact")
     why = ("--type", "fact", "--rationale", f"{word} says so")
     done(folder, "propose", f"{word}_pending", "--body", f"{word} pending.", *why)
@@ -57,6 +65,10 @@ def fill(folder: Path, word: str) -> None:
     closed = re.search(r"cand_[a-z0-9_]+", made)
     assert closed is not None
     done(folder, "discard", closed[0], "--yes", "--reason", f"{word} was wrong")
+    done(folder, "session", "start", "s1")
+    kept = ("--type", "fact", "--body", f"{word} kept.", "--session", "s1")
+    done(folder, "session", "put", f"{word}_kept", *kept)
+    done(folder, "context", "--session", "s1")
     box = folder / ".custom-agent" / "candidates"
     box.mkdir(parents=True, exist_ok=True)
     dropped = (
@@ -69,8 +81,8 @@ def assert_apart(one: Path, first: str, other: Path, second: str) -> None:
     """Two projects have what is theirs, and nothing of each other."""
     for folder, own, foreign in ((one, first, second), (other, second, first)):
         said = shown(folder)
-        for what in ("entry", "pending", "closed", "dropped"):
-            assert f"{own}_{what}" in said
+        for what in ("entry", "pending", "closed", "dropped", "kept"):
+            assert f"{own}_{what}" in said or f"{own} {what}." in said
         assert foreign not in said
         for command in ("why", "show"):
             assert f"{foreign} approved" not in run(folder, command, f"{foreign}_entry")
@@ -281,7 +293,15 @@ def test_memory_goes_with_the_repository(
     filled: Path, run_git: RunGit, reached: Callable[[Path, RunGit], Path]
 ) -> None:
     """All of it is there, the same as before, and can be added to."""
-    asked = (("context",), ("log", "--snapshots"), ("list", "--state", "all"), ("export", "log"))
+    asked = (
+        ("context",),
+        ("log", "--snapshots"),
+        ("list", "--state", "all"),
+        ("export", "log"),
+        ("session", "list", "--json"),
+        ("replay", "s1"),
+        ("replay", "s1", "--show", "1"),
+    )
     before = [done(filled, *args) for args in asked]
     here = reached(filled, run_git)
 
@@ -289,6 +309,7 @@ def test_memory_goes_with_the_repository(
     done(here, "add", "--yes", "later", "Said after that.", "--type", "fact")
     assert "Said after that." in done(here, "context")
     assert "apricot approved." in done(here, "context")
+    assert "apricot kept." in done(here, "context", "--session", "s1")
     assert "Of the one around." not in shown(here)
 
 
@@ -318,3 +339,15 @@ def test_a_worktree_inside_another_project(tmp_path: Path, run_git: RunGit) -> N
     run_git("worktree", "add", "-q", str(other / "branch"), cwd=one)
 
     assert_apart(other / "branch", "apricot", other, "bramble")
+
+
+def test_a_later_repository_with_the_number_of_an_earlier_one(project: Path) -> None:
+    """Outside a project sessions go by the repository, and a new one has none of the old one's."""
+    place = discover.find(project).user
+    assert place is not None
+    before = sessionfiles.folder_of_all(place)
+    assert sessionfiles.folder_of_all(place) == before
+
+    # The file system may give a repository that is made anew the number of one that was removed.
+    (place.git_dir / "gitmem-sessions").unlink()
+    assert sessionfiles.folder_of_all(place) != before
