@@ -19,6 +19,7 @@ from pathlib import Path
 from bench import build
 from gitmem import clock
 from gitmem.memory import Draft, Memory, open_memory
+from gitmem.model.context import Options
 
 RUNS = 7
 
@@ -156,6 +157,20 @@ def at_time(root: Path) -> Row:
     )
 
 
+def recorded(root: Path) -> Row:
+    """100 contexts of a session, each at another commit, built again: against one context, cold."""
+    host = build.host(root / "recorded")
+    memory = build.opened(host)
+    build.approve(memory, 1000)
+    memory.sessions().start("bench")
+    for number in range(100):
+        build.approve(open_memory(host), 1, first=5000 + number)
+        open_memory(host).context(Options(session="bench"))
+    cold = best(lambda: (_forget(), gitmem("context", cwd=host)()), runs=3)
+    again = best(gitmem("replay", "bench", cwd=host), runs=3)
+    return Row("100 recorded contexts built again", again, "`gitmem context`, cold", cold, "–")
+
+
 def _forget() -> None:
     """Delete all caches: they may be deleted at any time."""
     shutil.rmtree(Path(os.environ["XDG_CACHE_HOME"]), ignore_errors=True)
@@ -195,7 +210,14 @@ def main() -> None:
         (root / "home" / ".gitconfig").write_text(identity, encoding="utf-8")
         print("| what | ms | against | ms | ratio | wanted |")
         print("|---|---|---|---|---|---|")
-        rows = [context(root), proposals(root), *log(root), decisions(root), at_time(root)]
+        rows = [
+            context(root),
+            proposals(root),
+            *log(root),
+            decisions(root),
+            at_time(root),
+            recorded(root),
+        ]
         for row in rows:
             print(row)
 
