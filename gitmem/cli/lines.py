@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 import click
@@ -182,6 +183,11 @@ def painted(line: Line, *, coloured: bool) -> str:
     if not coloured:
         return "".join(span.text for span in line).rstrip(" ")
     return "".join(
-        click.style(span.text, **_LOOKS[span.style]) if _LOOKS[span.style] else span.text
-        for span in line
+        _styled("".join(span.text for span in spans), style)
+        for style, spans in groupby(line, key=lambda span: span.style)
     )
+
+
+def _styled(text: str, style: Style) -> str:
+    look = _LOOKS[style]
+    return click.style(text, **look) if look and text else text
