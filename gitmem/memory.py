@@ -17,10 +17,11 @@ from gitmem import clock, dropbox, ids, layout, sessions, stories, views
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
+from gitmem.git.textmerge import marked_merge
 from gitmem.git.transaction import RefChange
 from gitmem.model import candidates, context, entries, merge, messages, patches, records, trailers
 from gitmem.model.approval import Judgement, merge_contents
-from gitmem.model.candidates import Candidate
+from gitmem.model.candidates import Candidate, Proposed
 from gitmem.model.entries import Entry, Source
 from gitmem.model.events import Event
 from gitmem.model.history import Content, Person
@@ -30,6 +31,9 @@ from gitmem.store import Store, Stub
 DEFAULT_ACTOR = "agent"
 DEFAULT_PRIORITY = "medium"
 _ACTOR_HOST = "gitmem.invalid"
+# What the two sides of a conflict are called, and a body in the place of those that clash.
+_SIDES = ("approved now", "proposed")
+_STAND_IN = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -706,12 +710,7 @@ class Memory:
         store, _ = self._stub(name, scope)
         found = self.candidate(name, scope=store.tier)
         return [
-            _unsettled(
-                item.key,
-                store.text(item.base),
-                store.text(item.approved),
-                store.text(item.content),
-            )
+            _unsettled(store, item)
             for item in found.entries
             if item.conflict is not None or not item.grounded
         ]
@@ -965,8 +964,13 @@ def _said(made: Mapping[str, Entry | None]) -> str:
 
 def _readable_entry(store: Store, key: str) -> Entry | None:
     """The approved entry, or None where there is none that can be read: then it is written anew."""
+    return _as_entry(store, key, store.approved_content(key))
+
+
+def _as_entry(store: Store, key: str, content: Content) -> Entry | None:
+    """The entry that a content is; None where it is none."""
     try:
-        return store.entry(key, store.approved_content(key))
+        return store.entry(key, content)
     except entries.EntryFault:
         return None
 
@@ -1061,18 +1065,40 @@ def _is_part(name: str, commit: str) -> bool:
     return len(name) >= 4 and commit.startswith(name.lower())
 
 
-def _unsettled(key: str, base: str | None, approved: str | None, proposed: str | None) -> Unsettled:
-    text = "\n".join(
+def _unsettled(store: Store, item: Proposed) -> Unsettled:
+    contents = (item.base, item.approved, item.content)
+    base, approved, proposed = map(store.text, contents)
+    text = _half_merged(store, item) or "\n".join(
         [
-            "<<<<<<< approved now",
+            f"<<<<<<< {_SIDES[0]}",
             (approved if approved is not None else "(deleted)\n").removesuffix("\n"),
             "=======",
             (proposed if proposed is not None else "(deleted)\n").removesuffix("\n"),
-            ">>>>>>> proposed",
+            f">>>>>>> {_SIDES[1]}",
             "",
         ]
     )
-    return Unsettled(key, base, approved, proposed, text)
+    return Unsettled(item.key, base, approved, proposed, text)
+
+
+def _half_merged(store: Store, item: Proposed) -> str | None:
+    """Both sides in one file, with markers only in the lines of the body that clash.
+
+    None where more than the body clashes.
+    """
+    sides = [_as_entry(store, item.key, it) for it in (item.base, item.approved, item.content)]
+    base, approved, proposed = sides
+    if approved is None or proposed is None:
+        return None
+    fronts = [
+        None if side is None else entries.serialize(replace(side, body=_STAND_IN)) for side in sides
+    ]
+    front = merge.merge_file(item.key, *fronts, tier=store.tier)
+    if front is None or isinstance(front, merge.Conflict):
+        return None
+    bodies = [f"{side.body}\n" if side else "" for side in (base, approved, proposed)]
+    body = marked_merge(bodies[0], bodies[1], bodies[2], _SIDES)
+    return front.decode().removesuffix(f"{_STAND_IN}\n") + body
 
 
 # -- log, story, context -----------------------------------------------------------------------

@@ -16,19 +16,36 @@ def text_merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     if ours in (base, theirs) or theirs == base:
         # pygit2 fails on an empty result, which no other merge can have.
         return theirs if ours == base else ours
-    kept = _Kept(base, ours, theirs)
-    odb = pygit2.Odb()
-    odb.add_backend(kept, 0)
-    repo = pygit2.Repository()
-    repo.set_odb(odb)
-    ancestor, our, their = (pygit2.IndexEntry("entry.md", id_, FileMode.BLOB) for id_ in kept.ids)
     try:
-        result = repo.merge_file_from_index(ancestor, our, their)
+        result = _merged(base, ours, theirs, ("entry.md", "entry.md"))
     except UnicodeDecodeError:
         return None
     if not result.automergeable or result.contents is None:
         return None
     return result.contents.encode("utf-8")
+
+
+def marked_merge(base: str, ours: str, theirs: str, names: tuple[str, str]) -> str:
+    """Three texts merged as git does, both sides between git's markers where they clash.
+
+    `names` are what the markers call our side and theirs.
+    """
+    return _merged(base.encode(), ours.encode(), theirs.encode(), names).contents or ""
+
+
+def _merged(
+    base: bytes, ours: bytes, theirs: bytes, names: tuple[str, str]
+) -> pygit2.index.MergeFileResult:
+    kept = _Kept(base, ours, theirs)
+    odb = pygit2.Odb()
+    odb.add_backend(kept, 0)
+    repo = pygit2.Repository()
+    repo.set_odb(odb)
+    ancestor, our, their = (
+        pygit2.IndexEntry(name, id_, FileMode.BLOB)
+        for name, id_ in zip((names[0], *names), kept.ids, strict=True)
+    )
+    return repo.merge_file_from_index(ancestor, our, their)
 
 
 class _Kept(pygit2.OdbBackend):

@@ -115,12 +115,24 @@ def test_a_conflict_in_the_editor(cli: Any, editor: Any) -> None:
     cli.done("edit", second, "--onto-main")
 
     text = seen.read_text(encoding="utf-8")
-    assert text.startswith("<<<<<<< approved now\n")
-    assert "\nHere.\n" in text
-    assert "\nThere.\n" in text
+    assert text.startswith("---\nid: mem_a\n")
+    assert text.endswith("\n<<<<<<< approved now\nHere.\n=======\nThere.\n>>>>>>> proposed\n")
     assert cli.json("list")[0]["conflicts"] == []
     cli.done("apply", second, "--yes")
     assert cli.done("context") == "[memory:project:preference]\nEverywhere."
+
+
+def test_a_conflict_of_more_than_the_text(cli: Any, editor: Any) -> None:
+    """Where the types clash, too, both files are shown whole."""
+    first, second = cli.propose("a", "Here."), cli.propose("a", "There.", "--type", "fact")
+    cli.done("apply", first, "--yes")
+    seen = editor("1,/^=======/d; /^>>>>>>> /d")
+
+    cli.done("edit", second, "--onto-main")
+    cli.done("apply", second, "--yes")
+
+    assert seen.read_text(encoding="utf-8").startswith("<<<<<<< approved now\n---\nid: mem_a\n")
+    assert cli.done("context") == "[memory:project:fact]\nThere."
 
 
 def test_a_conflict_that_is_not_settled(cli: Any, editor: Any) -> None:

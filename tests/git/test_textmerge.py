@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.git.objects import Objects
-from gitmem.git.textmerge import text_merge
+from gitmem.git.textmerge import marked_merge, text_merge
 
 BASE = b"a\n\nb\n\nc\n"
 
@@ -39,3 +39,19 @@ def test_what_was_only_computed_merges_alike(tmp_path: Path, run_git: object) ->
 
     assert written == kept
     assert before == objects.text_merge(*written) == b"A\n\nb\n\nC\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "merged"),
+    [
+        ("A\n\nb\n\nc\n", "a\n\nb\n\nC\n", "A\n\nb\n\nC\n"),
+        (
+            "A\n\nb\n\nc\n",
+            "X\n\nb\n\nc\n",
+            "<<<<<<< approved now\nA\n=======\nX\n>>>>>>> proposed\n\nb\n\nc\n",
+        ),
+    ],
+)
+def test_marked_merge(ours: str, theirs: str, merged: str) -> None:
+    """Both sides stand between markers where they clash, and only there."""
+    assert marked_merge(BASE.decode(), ours, theirs, ("approved now", "proposed")) == merged
