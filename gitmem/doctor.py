@@ -255,7 +255,7 @@ def _folder(tier: Examined) -> Iterator[Finding]:
     if edited:
         yield tier.finding(
             "uncommitted-edits",
-            f"{_listed(edited)} in '{place.folder}' differ from memory/main and are read by nobody",
+            f"not as in memory/main, and read by nobody: {_listed(edited)} in '{place.folder}'",
             f"gitmem adopt --scope {tier.scope} (review them), or "
             f"{tier.git} stash --include-untracked (put them away)",
         )
@@ -287,7 +287,7 @@ def _is_taken_in(top: Path) -> bool:
 def _drop_box(tier: Examined) -> Iterator[Finding]:
     if tier.scope != "project":
         return
-    waiting = 0
+    waiting = []
     for dropped in tier.memory.dropped():
         if dropped.fault is not None:
             yield tier.finding(
@@ -296,11 +296,11 @@ def _drop_box(tier: Examined) -> Iterator[Finding]:
                 f"put it right, or: rm {shlex.quote(str(dropped.path))}",
             )
         elif dropped.at < clock.now() - _DROP_IS_OLD:
-            waiting += 1
+            waiting.append(str(dropped.path))
     if waiting:
         yield tier.finding(
             "drop-unclaimed",
-            f"{_counted(waiting, 'candidate')} wait in the drop box for more than a day",
+            f"in the drop box since more than a day: {_listed(waiting)}",
             "gitmem adopt",
         )
 
@@ -371,7 +371,7 @@ def _against(tier: Examined, remote: Remote) -> Iterator[Finding]:
     elif ahead:
         yield tier.finding(
             "unpushed",
-            f"{_counted(ahead, 'commit')} of memory/main are not at '{remote.name}'",
+            f"'{remote.name}' lacks {_counted(ahead, 'commit')} of memory/main",
             "gitmem sync",
         )
     elif behind:
@@ -391,10 +391,12 @@ def _merge_style(tier: Examined) -> Iterator[Finding]:
         return
     first, last = _ends(merged, ledger.position)
     span = f"{first.parents[0][:12]}..{last.commit[:12]}" if first.parents else last.commit[:12]
+    what = f"{last.commit[:12]} was"
+    if len(merged) > 1:
+        what = f"{len(merged)} commits on memory/main, the last one {last.commit[:12]}, were"
     yield tier.finding(
         "merge-style",
-        f"{_counted(len(merged), 'commit')} on memory/main, the last one {last.commit[:12]}, "
-        "were merged by squash, rebase or fast-forward, which approves nothing",
+        f"{what} merged by squash, rebase or fast-forward, which approves nothing",
         f"gitmem adopt {span}; and allow merge commits alone at the remote (docs/forges.md)",
     )
 

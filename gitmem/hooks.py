@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -249,6 +250,17 @@ def check_entries(git_dir: Path, index: Path) -> dict[str, str]:
         path: _fault(path, texts.get(blob.id) if blob.regular else None, tier)
         for path, blob in sorted(wanted.items())
     }
+    return {path: fault for path, fault in faults.items() if fault is not None}
+
+
+def check_files(texts: Mapping[str, bytes], tier: Scope) -> dict[str, str]:
+    """Why files are no entries, by path from the top of the memory's folder, in the order given.
+
+    For tools that run hooks of their own, such as pre-commit. Looked at is what check_entries
+    looks at.
+    """
+    wanted = (path for path in texts if _is_meant_as_entry(path))
+    faults = {path: _fault(path, texts[path], tier) for path in wanted}
     return {path: fault for path, fault in faults.items() if fault is not None}
 
 

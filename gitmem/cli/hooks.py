@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.common import State, emit, emit_json, json_option, scope_option, warn
+from gitmem.cli.common import SCOPES, State, emit, emit_json, json_option, scope_option, warn
 from gitmem.errors import ExitCode
+from gitmem.visible import visible
 
 if TYPE_CHECKING:
     from gitmem.hooks import Change, Status
+    from gitmem.layout import Scope
 
 _SAID = {
     "written": "written",
@@ -77,6 +79,29 @@ def status(state: State, *, scope: str | None, as_json: bool) -> ExitCode:
     else:
         emit("\n".join(line for tier, one in found.items() for line in _shown(tier, one)))
     return ExitCode.DONE if all(one.complete for one in found.values()) else ExitCode.FINDINGS
+
+
+@command.command
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option(
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="project",
+    show_default=True,
+    help="The tier that the files are of.",
+)
+@click.pass_obj
+def check(state: State, *, files: tuple[str, ...], scope: Scope) -> ExitCode:
+    """Check that files are entries that gitmem can read.
+
+    Each is named from the top of a clone of memory, as tools that run hooks of their own do
+    (.pre-commit-hooks.yaml). The exit code is 1 where one is not.
+    """
+    from gitmem import hooks
+
+    faults = hooks.check_files({name: state.read(name) for name in files}, scope)
+    emit("\n".join(visible(f"{path}: {fault}") for path, fault in faults.items()))
+    return ExitCode.FINDINGS if faults else ExitCode.DONE
 
 
 @command.command(hidden=True)

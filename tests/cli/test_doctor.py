@@ -23,8 +23,8 @@ def test_what_is_wrong(cli: Any) -> None:
     result = cli("doctor")
     assert result.exit_code == 1
     assert result.stdout == (
-        f"uncommitted-edits: x<U+202E>.md in '{file.parent}' differ from memory/main and are read "
-        "by nobody\n"
+        "uncommitted-edits: not as in memory/main, and read by nobody: x<U+202E>.md in "
+        f"'{file.parent}'\n"
         "  gitmem adopt --scope project (review them), or "
         "gitmem git --scope project stash --include-untracked (put them away)\n"
         "exclude-missing: nothing keeps .custom-agent/ out of the git status of the code\n"

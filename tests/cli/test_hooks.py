@@ -75,3 +75,16 @@ def test_run_answers_a_hook(cli: Any, run_git: Any, text: str) -> None:
 
     assert result.exit_code == (5 if text == "text" else 0)
     assert ("a.md: line 1: the file does not begin" in result.stderr) == (text == "text")
+
+
+def test_files_are_checked(cli: Any) -> None:
+    """What is no entry is named with the reason; what may lie beside entries is not looked at."""
+    (cli.at / "good.md").write_text("---\ntype: fact\n---\n\nGood.\n", encoding="utf-8")
+    (cli.at / "bad.md").write_text("---\ntype: fact\nscope: user\n---\n\nBad.\n", encoding="utf-8")
+    (cli.at / "README.md").write_text("# Ours\n", encoding="utf-8")
+
+    assert cli.done("hooks", "check", "good.md", "README.md") == ""
+    result = cli("hooks", "check", "good.md", "bad.md")
+    assert (result.exit_code, result.stdout.partition(":")[0]) == (1, "bad.md")
+    assert cli.done("hooks", "check", "--scope", "user", "bad.md") == ""
+    assert cli.error("hooks", "check", "nowhere.md") == "file-unreadable"
