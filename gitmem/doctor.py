@@ -12,16 +12,27 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem import audit, clock, config, exclude, hooks, layout
+from gitmem import (
+    audit,
+    clock,
+    config,
+    exclude,
+    hooks,
+    layout,
+    records,
+    sessionfiles,
+    sessions,
+)
 from gitmem.audit import Finding
 from gitmem.errors import BadInputError, GitmemError
-from gitmem.git import checkout, discover, health, hostremote, program, tierrepo
+from gitmem.git import checkout, discover, health, hostremote, program, refs, tierrepo
 from gitmem.git.health import Remote
 from gitmem.layout import TierPlace, Tiers
 from gitmem.memory import Memory
 from gitmem.model import trailers
 from gitmem.model.approval import Judgement
 from gitmem.model.history import Commit
+from gitmem.sessionfiles import SessionFolder
 from gitmem.store import Store
 
 OLDEST_GIT = (2, 39)
@@ -418,6 +429,46 @@ def _is_forges(commit: Commit) -> bool:
     )
 
 
+# -- sessions ------------------------------------------------------------------------------------
+
+
+def _sessions(tier: Examined) -> Iterator[Finding]:
+    """Sessions without a record, or that can't be read; looked at in the tier that has the records."""
+    home = tier.place
+    if sessions.home_of(tier.memory.found) != home:
+        return
+    for name in records.names(home):
+        try:
+            records.line(home, name)
+        except GitmemError as error:
+            yield _of_error(error, tier.scope)
+    for folder in sessionfiles.listed(home):
+        yield from _session(tier, folder)
+    for left in sessionfiles.leftovers(home):
+        yield tier.finding(
+            "session-left",
+            f"'{left}' is of a session that was forgotten, and was not removed whole",
+            f"rm -r {shlex.quote(str(left))}",
+        )
+
+
+def _session(tier: Examined, folder: SessionFolder) -> Iterator[Finding]:
+    text = folder.look()
+    if isinstance(text, str):
+        yield tier.finding(
+            "session-unreadable",
+            f"'{folder.file}' can't be read, and the text before it is used: {text}",
+            f"put it right, or: gitmem session forget {folder.session}",
+        )
+    elif refs.read(tier.place.git_dir, layout.session_ref(folder.session)) is None:
+        ended = text.ended_at is not None
+        yield tier.finding(
+            "record-missing",
+            f"nothing records what the session {folder.session} is given",
+            f"gitmem session {'forget' if ended else 'start'} {folder.session}",
+        )
+
+
 # -- what verify finds ---------------------------------------------------------------------------
 
 
@@ -447,4 +498,5 @@ CHECKS: tuple[Check, ...] = (
     _merge_style,
     _verified,
     _drop_box,
+    _sessions,
 )

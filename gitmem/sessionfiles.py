@@ -73,6 +73,16 @@ class SessionFolder:
                 raise
         return True
 
+    def look(self) -> SessionText | str:
+        """What the file says now, or why it can't be read. Nothing is kept of it."""
+        data = files.read_if_there(self.file)
+        if data is None:
+            return "the file is gone"
+        try:
+            return sessions.parse(data, self.session)
+        except SessionFault as error:
+            return error.message
+
     def read(self) -> Read:
         """The text as the file has it, committed if need be; or the one kept last, with the fault.
 
@@ -222,6 +232,11 @@ def listed(home: TierPlace) -> list[SessionFolder]:
     parent = folder_of_all(home)
     names = sorted(item.name for item in parent.iterdir()) if parent.is_dir() else []
     return [SessionFolder(parent, name) for name in names if ids.session_fault(name) is None]
+
+
+def leftovers(home: TierPlace) -> list[Path]:
+    """What a kill left of the text of sessions that were forgotten, sorted."""
+    return sorted(folder_of_all(home).glob(f"{_GONE}*"))
 
 
 def remove_leftovers(home: TierPlace) -> None:

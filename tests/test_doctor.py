@@ -477,6 +477,51 @@ def test_a_symbolic_main(memory: Memory, git_dir: Path, run_git: RunGit) -> None
     assert [one.kind for one in doctor.examine(memory.path)].count("symbolic-ref") == 1
 
 
+# -- sessions ------------------------------------------------------------------------------------
+
+
+def test_a_session_without_a_record(memory: Memory, git_dir: Path, run_git: RunGit) -> None:
+    """Nothing could be replayed of it; its start can be recorded again while it is open."""
+    memory.sessions().start("s1")
+    assert doctor.examine(memory.path) == []
+    run_git("update-ref", "-d", "refs/memory/session/s1", cwd=git_dir)
+    _mended(memory.path, "record-missing", "gitmem session start s1")
+    memory.sessions().end("s1")
+    run_git("update-ref", "-d", "refs/memory/session/s1", cwd=git_dir)
+
+    _mended(memory.path, "record-missing", "gitmem session forget s1")
+
+
+def test_a_broken_record(memory: Memory, git_dir: Path, run_git: RunGit) -> None:
+    """A commit without its document is no record, and can be let go."""
+    memory.sessions().start("s1")
+    message = "x\n\nno document\n\nMemory-Event: session.started\nMemory-Session: s1"
+    odd = run_git("commit-tree", "-m", message, "memory/main^{tree}", cwd=git_dir)
+    run_git("update-ref", "refs/memory/session/s1", odd, cwd=git_dir)
+    finding = _examine(memory.path)["record-unreadable"]
+
+    _run(finding.hint.partition(": ")[2], memory.path)
+    assert _kinds(memory.path) == {"record-missing"}
+
+
+def test_a_session_file_that_can_not_be_read(memory: Memory) -> None:
+    """The text before it is used, and nobody would notice."""
+    memory.sessions().start("s1")
+    file = memory.path / ".custom-agent" / "sessions" / "s1" / "s1.memory.json"
+    file.write_text("{")
+
+    _mended(memory.path, "session-unreadable", "gitmem session forget s1")
+
+
+def test_what_a_kill_left_of_a_forgotten_session(memory: Memory) -> None:
+    """Its text was to be gone for good."""
+    left = memory.path / ".custom-agent" / "sessions" / ".gitmem-forgotten-s1-abcdefgh"
+    left.mkdir(parents=True)
+    (left / "s1.memory.json").write_text("{}")
+
+    _mended(memory.path, "session-left", f"rm -r {left}")
+
+
 # -- all of it -----------------------------------------------------------------------------------
 
 

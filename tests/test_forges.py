@@ -393,3 +393,11 @@ def test_a_push_is_checked(forge: Forge, run_git: RunGit) -> None:
     assert push(f"memory/candidate/{forge.good}", forge.old, forge.head_of_good) == 0
     assert push(f"memory/candidate/{forge.bad}", forge.old, forge.head_of_bad) == 1
     assert push("code", forge.old, forge.slipped) == 0
+    # A first push of memory/main has no ancestor there: pre-commit then names the branch alone.
+    first = _hook(
+        "gitmem-verify",
+        forge.clone,
+        PRE_COMMIT_REMOTE_BRANCH="refs/heads/memory/main",
+        PRE_COMMIT_LOCAL_BRANCH="refs/heads/memory/main",
+    )
+    assert first.returncode == 0
