@@ -351,10 +351,11 @@ def _unseen_settings(tier: Examined) -> Iterator[Finding]:
 def _remotes(tier: Examined) -> Iterator[Finding]:
     git_dir = tier.place.git_dir
     for remote in health.remotes(git_dir, layout.MAIN):
-        wanted = layout.remote_config(remote.name, remote.url)
         section = f"remote.{remote.name}"
-        there = [pair for pair in health.settings(git_dir, section) if pair[0] != f"{section}.url"]
-        if [pair for pair in wanted if pair[0] != f"{section}.url"] != there:
+        wanted = layout.remote_config(remote.name, remote.url)
+        keys = {key for key, _ in wanted}
+        there = [pair for pair in health.settings(git_dir, section) if pair[0] in keys]
+        if sorted(wanted) != sorted(there):
             yield tier.finding(
                 "remote-config",
                 f"the remote '{remote.name}' is not set up for memory/* alone",

@@ -14,6 +14,7 @@ import pytest
 
 from gitmem import doctor
 from gitmem.audit import Finding
+from gitmem.git import tierrepo
 from gitmem.memory import Draft, Memory, open_memory
 
 RunGit = Callable[..., str]
@@ -414,6 +415,92 @@ def test_how_remotes_are_reached(memory: Memory, git_dir: Path, run_git: RunGit)
     _run(found["setting-unseen"].hint, memory.path)
     assert "setting-unseen" not in _kinds(memory.path)
     assert run_git("config", "--get-all", key, cwd=git_dir) == "work:\njob:"
+
+
+# -- remotes -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(memory: Memory, git_dir: Path, tmp_path: Path, run_git: RunGit) -> Path:
+    """A remote, as gitmem sets one up, with all of the memory."""
+    shared = tmp_path / "shared.git"
+    run_git("init", "-q", "--bare", shared, cwd=tmp_path)
+    tierrepo.add_remote(git_dir, "origin", str(shared))
+    run_git("push", "-q", "origin", cwd=git_dir)
+    return shared
+
+
+def _elsewhere(shared: Path, place: Path, run_git: RunGit) -> None:
+    """Somebody else applies a candidate of their own and pushes that."""
+    run_git("clone", "-q", "-b", "memory/main", shared, place, cwd=shared)
+    run_git("switch", "-q", "-c", "memory/candidate/theirs", cwd=place)
+    (place / "theirs.md").write_text("---\ntype: fact\n---\n\nTheirs.\n", encoding="utf-8")
+    run_git("add", ".", cwd=place)
+    run_git("commit", "-q", "-m", "theirs", cwd=place)
+    run_git("switch", "-q", "memory/main", cwd=place)
+    run_git("merge", "-q", "--no-ff", "--no-edit", "memory/candidate/theirs", cwd=place)
+    run_git("push", "-q", "origin", "memory/main", cwd=place)
+
+
+def test_a_remote_that_is_up_to_date(memory: Memory, shared: Path) -> None:
+    """There is nothing to say of it, whatever else its settings hold."""
+    assert doctor.examine(memory.path) == []
+
+
+def test_a_remote_that_plain_git_has_added(
+    memory: Memory, shared: Path, git_dir: Path, run_git: RunGit
+) -> None:
+    """It would fetch the branches of the code, and push to them."""
+    run_git("remote", "remove", "origin", cwd=git_dir)
+    run_git("remote", "add", "origin", shared, cwd=git_dir)
+    hint = f"gitmem remote --scope project {shared}"
+
+    assert _examine(memory.path)["remote-config"].hint == hint
+
+
+def test_a_remote_that_was_never_asked(
+    memory: Memory, shared: Path, git_dir: Path, run_git: RunGit
+) -> None:
+    """Nothing is known of its memory."""
+    run_git("update-ref", "-d", "refs/remotes/origin/memory/main", cwd=git_dir)
+
+    _mended(memory.path, "never-synced", "gitmem sync", run="gitmem git fetch")
+
+
+def test_approvals_that_were_not_pushed(memory: Memory, shared: Path) -> None:
+    """Others can't see them yet."""
+    memory.add(Draft("later", "Later.", "fact"), by=memory.person())
+    assert _examine(memory.path)["unpushed"].message == "'origin' lacks 2 commits of memory/main"
+
+    _mended(memory.path, "unpushed", "gitmem sync", run="gitmem git push")
+
+
+def test_a_remote_that_is_ahead(
+    memory: Memory, shared: Path, tmp_path: Path, run_git: RunGit
+) -> None:
+    """Once it was fetched."""
+    _elsewhere(shared, tmp_path / "theirs", run_git)
+    _run("gitmem git fetch -q", memory.path)
+
+    _mended(
+        memory.path, "behind", "gitmem sync", run="gitmem git pull -q --no-edit origin memory/main"
+    )
+
+
+def test_a_remote_that_has_gone_apart(
+    memory: Memory, shared: Path, tmp_path: Path, run_git: RunGit
+) -> None:
+    """Both have approvals that the other lacks."""
+    _elsewhere(shared, tmp_path / "theirs", run_git)
+    memory.add(Draft("later", "Later.", "fact"), by=memory.person())
+    _run("gitmem git fetch -q", memory.path)
+    assert _examine(memory.path)["diverged"].message == (
+        "memory/main and that of 'origin' have gone apart: 2 commits here, 2 commits there"
+    )
+
+    run = "gitmem git pull -q --no-edit origin memory/main && gitmem git push -q"
+    _mended(memory.path, "diverged", "gitmem sync", run=run)
+    assert doctor.examine(memory.path) == []
 
 
 # -- what nobody approved ------------------------------------------------------------------------
