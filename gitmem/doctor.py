@@ -76,11 +76,12 @@ Check = Callable[[Examined], Iterator[Finding]]
 
 def examine(path: Path) -> list[Finding]:
     """What is wrong with the memory at the folder `path`, in the order in which to mend it."""
+    found: list[Finding] = []
     try:
-        found = [*_git_program()]
+        found += _git_program()
         tiers = discover.find(path, mend=False)
     except GitmemError as error:
-        return [_of_error(error, None)]
+        return [*found, _of_error(error, None)]
     memory = Memory(tiers, path, traceless=True)
     found += [*_not_set_up(tiers), *_person(memory), *_own_folders()]
     for scope in memory.scopes:
@@ -90,12 +91,12 @@ def examine(path: Path) -> list[Finding]:
     return list(dict.fromkeys(found))
 
 
-def _guarded(check: Check, tier: Examined) -> list[Finding]:
-    """What a check finds; where it can't look, why."""
+def _guarded(check: Check, tier: Examined) -> Iterator[Finding]:
+    """What a check finds; where it can't look any further, why."""
     try:
-        return list(check(tier))
+        yield from check(tier)
     except GitmemError as error:
-        return [_of_error(error, tier.scope)]
+        yield _of_error(error, tier.scope)
 
 
 def _of_error(error: GitmemError, tier: str | None) -> Finding:

@@ -8,6 +8,8 @@ pygit2. `docs/architecture.md` has the table, operation by operation.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -144,11 +146,13 @@ def failed(args: Sequence[str], result: Result) -> GitmemError:
     """The error for a run of git that went wrong, with a reference of its own where we know the cause."""
     message = result.message
     if "dubious ownership" in message:
+        named = re.search(r"dubious ownership in repository at '(.+)'", message)
+        folder = shlex.quote(named[1]) if named else "<folder>"
         return BadInputError(
             "unsafe-repository",
             "the repository belongs to another user",
             context=message,
-            hint="if you trust it: git config --global --add safe.directory <folder>",
+            hint=f"if you trust it: git config --global --add safe.directory {folder}",
         )
     if ".lock': File exists" in message:
         return ConflictError(
