@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from gitmem.git.health import Remote
 from gitmem.layout import TierPlace, Tiers
 from gitmem.memory import Memory
 from gitmem.model import trailers
-from gitmem.model.approval import Judgement
+from gitmem.model.approval import Ledger, judge
 from gitmem.model.history import Commit
 from gitmem.sessionfiles import SessionFolder
 from gitmem.store import Store
@@ -39,8 +39,10 @@ OLDEST_GIT = (2, 39)
 # Seconds: git holds a lock for a moment, and a dropped candidate waits for the next decision.
 _LOCK_IS_OLD = 60
 _DROP_IS_OLD = 24 * 60 * 60
-# How the commits of squash merges end in their first line on GitHub and Gitea, and on GitLab.
-_SQUASHED = re.compile(r" \([#!][0-9]+\)\Z")
+# The first line of squash merges: of GitHub and Gitea it ends so, of GitLab it is the candidate's.
+_SQUASHED = re.compile(r" \([#!][0-9]+\)\Z|\Amemory: propose ")
+# What Gitea and GitLab write of a revert on the web; GitHub commits under a name of its own.
+_REVERTED = re.compile(r"\Arevert [0-9a-f]{40}$|^This reverts merge request ", re.MULTILINE)
 _FORGE = "noreply@github.com"
 
 
@@ -396,27 +398,34 @@ def _against(tier: Examined, remote: Remote) -> Iterator[Finding]:
 
 
 def _merge_style(tier: Examined) -> Iterator[Finding]:
-    """Unreviewed commits that a forge's squash, rebase or fast-forward merge has left."""
-    ledger, objects = tier.store.ledger(), tier.store.objects
+    """Unreviewed commits that a forge's merges and reverts have left, here or at a remote."""
+    ours = tier.store.ledger()
+    yield from _made_by_forge(tier, ours, {}, "memory/main", "")
+    for remote in health.remotes(tier.place.git_dir, layout.MAIN):
+        if remote.main is not None and remote.main not in ours.position:
+            theirs = judge(tier.store.objects, remote.main)
+            where = f"memory/main of '{remote.name}'"
+            yield from _made_by_forge(tier, theirs, ours.position, where, "gitmem sync, then ")
+
+
+def _made_by_forge(
+    tier: Examined, ledger: Ledger, known: Collection[str], where: str, before: str
+) -> Iterator[Finding]:
     blamed = {one.commit: one for key in ledger.view.held for one in ledger.culprits(key)}
-    merged = [one for one in blamed.values() if _is_forges(objects.commit(one.commit))]
-    if not merged:
+    commits = (tier.store.objects.commit(id_) for id_ in blamed.keys() - known)
+    made = sorted((one.id for one in commits if _is_forges(one)), key=ledger.position.__getitem__)
+    if not made:
         return
-    first, last = _ends(merged, ledger.position)
-    span = f"{first.parents[0][:12]}..{last.commit[:12]}" if first.parents else last.commit[:12]
-    what = f"{last.commit[:12]} was"
-    if len(merged) > 1:
-        what = f"{len(merged)} commits on memory/main, the last one {last.commit[:12]}, were"
+    first, last = blamed[made[0]], made[-1]
+    span = f"{first.parents[0][:12]}..{last[:12]}" if first.parents else last[:12]
+    what = f"{last[:12]} on {where} was"
+    if len(made) > 1:
+        what = f"{len(made)} commits on {where}, the last one {last[:12]}, were"
     yield tier.finding(
         "merge-style",
-        f"{what} merged by squash, rebase or fast-forward, which approves nothing",
-        f"gitmem adopt {span}; and allow merge commits alone at the remote (docs/forges.md)",
+        f"{what} made by a forge's squash, rebase, fast-forward or revert: none approves anything",
+        f"{before}gitmem adopt {span}; and allow merge commits alone there (docs/forges.md)",
     )
-
-
-def _ends(found: Iterable[Judgement], position: dict[str, int]) -> tuple[Judgement, Judgement]:
-    ordered = sorted(found, key=lambda judgement: position[judgement.commit])
-    return ordered[0], ordered[-1]
 
 
 def _is_forges(commit: Commit) -> bool:
@@ -427,6 +436,7 @@ def _is_forges(commit: Commit) -> bool:
     return (
         message.first(trailers.CANDIDATE) is not None
         or _SQUASHED.search(message.subject) is not None
+        or _REVERTED.search(commit.message) is not None
         or commit.committer.email == _FORGE
     )
 

@@ -511,8 +511,10 @@ def test_a_remote_that_has_gone_apart(
         ("Prices (#12)",),
         ("Prices (!12)",),
         ("Prices\n\nMemory-Event: candidate.created\nMemory-Candidate: cand_2026_k3f9x2ab",),
+        ("Revert \"Merge branch 'x'\"\n\nThis reverts merge request !12",),
+        (f"revert {'1' * 40}\n\nrevert Prices",),
     ],
-    ids=["github", "gitlab", "rebase"],
+    ids=["github", "gitlab", "rebase", "gitlab-revert", "gitea-revert"],
 )
 def test_a_merge_style_that_approves_nothing(
     memory: Memory, commit: Commit, more: tuple[str, ...]
@@ -527,6 +529,31 @@ def test_a_merge_style_that_approves_nothing(
     assert set(found) == {"unreviewed", "merge-style"}
     assert found["merge-style"].hint.startswith(f"{command}; ")
     _run(f"gitmem apply --yes $({command} --yes | cut -d: -f1)", memory.path)
+    assert doctor.examine(memory.path) == []
+
+
+def test_the_merge_style_of_a_remote(
+    memory: Memory, shared: Path, tmp_path: Path, run_git: RunGit
+) -> None:
+    """It is told before anything of it is taken over."""
+    place = tmp_path / "theirs"
+    run_git("clone", "-q", "-b", "memory/main", shared, place, cwd=shared)
+    (place / "cents.md").write_text("---\ntype: fact\n---\n\nIn cents.\n", encoding="utf-8")
+    run_git("add", ".", cwd=place)
+    run_git("commit", "-q", "-m", "Prices (#12)", cwd=place)
+    run_git("push", "-q", "origin", "memory/main", cwd=place)
+    last = run_git("rev-parse", "HEAD", cwd=place)
+    _run("gitmem git fetch -q", memory.path)
+    found = _examine(memory.path)
+
+    assert found.keys() == {"behind", "merge-style"}
+    assert f"{last[:12]} on memory/main of 'origin' was" in found["merge-style"].message
+    before = memory.store("project").main()
+    command = f"gitmem adopt {before[:12]}..{last[:12]}"
+    assert found["merge-style"].hint.startswith(f"gitmem sync, then {command}; ")
+    _run("gitmem git pull -q --ff-only origin memory/main", memory.path)
+    _run(f"gitmem apply --yes $({command} --yes | cut -d: -f1)", memory.path)
+    _run("gitmem git push -q", memory.path)
     assert doctor.examine(memory.path) == []
 
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from build import AGENT, ANN, Builder
 
-from gitmem import adoption, audit
+from gitmem import adoption, audit, doctor
 from gitmem.memory import Memory, open_memory
 from gitmem.model.history import Person
 
@@ -125,6 +125,19 @@ def test_adopt_puts_a_tip_right(path: Path, tip: Mapping[str, Any], project: Pat
     approved = {entry.key: entry.body for entry in memory.entries("project")}
     assert approved == tip["adopted"]
     assert audit.verify(open_memory(project)).findings == ()
+
+
+# A branch of plain commits says nothing of how it was merged.
+STYLED = [given for given in TIPS if given.values[1]["name"] != "merge-of-any-branch"]
+
+
+@pytest.mark.parametrize(("path", "tip"), STYLED)
+def test_doctor_knows_the_style(path: Path, tip: Mapping[str, Any], project: Path) -> None:
+    """Where a forge left something unreviewed, doctor says that its merge style does not fit."""
+    memory, _ = _at_tip(project, _read(path), tip["name"])
+
+    found = {finding.kind for finding in doctor.examine(memory.path)}
+    assert ("merge-style" in found) == ("adopt" in tip)
 
 
 def test_there_are_recipes() -> None:
