@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -660,3 +661,13 @@ def test_nothing_is_changed(
     kinds = {finding.kind for finding in doctor.examine(moved)}
     assert {"links-stale", "uncommitted-edits", "exclude-missing", "merge-style"} <= kinds
     assert (_contents(moved), _contents(sealed_home)) == before
+
+
+def test_the_docs_name_each_kind() -> None:
+    """The table in docs/doctor.md has all kinds that doctor itself tells of."""
+    source = Path(doctor.__file__).read_text(encoding="utf-8")
+    table = (Path(__file__).parent.parent / "docs" / "doctor.md").read_text(encoding="utf-8")
+    kinds = set(re.findall(r'finding\(\s*"([a-z]+(?:-[a-z]+)+|shallow|[a-z]+)"', source))
+
+    assert len(kinds) > 25
+    assert {kind for kind in kinds if f"`{kind}`" not in table} == set()
