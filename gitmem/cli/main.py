@@ -51,7 +51,7 @@ COMMANDS = {
     "reopen": Row("Review", "Take up a closed or a reverted candidate again."),
     "context": Row("Read", "Print what an agent gets to read."),
     "log": Row("Read", "Print the event log, oldest first."),
-    "replay": Row("Read", "Print a context as it was."),
+    "replay": Row("Read", "Print contexts as they were."),
     "export": Row("Read", "Write memory in another form."),
     "why": Row("Read", "Tell where an entry comes from."),
     "verify": Row("Read", "Look for memory that nobody approved and for broken records."),
