@@ -42,6 +42,7 @@ def verify(memory: Memory, *, scope: str | None = None) -> Report:
     commits = count = 0
     for store in memory.stores(scope):
         try:
+            store.check_signatures_again()
             findings += _findings(store)
             commits += len(store.ledger().line)
             count += len(store.approved())
@@ -222,7 +223,7 @@ def _replacements(store: Store) -> Iterator[Finding]:
 
 def _cache(store: Store) -> Iterator[Finding]:
     git_dir = store.place.git_dir
-    cached = index.read(git_dir, store.main(), rule=RULE)
+    cached = index.read(git_dir, store.main(), rule=RULE, approval=store.approval)
     if cached is not None and cached != views.judged(store):
         yield Finding(
             "cache-disagrees",

@@ -17,7 +17,7 @@ from gitmem import config, files
 from gitmem.errors import BadInputError
 
 # To be raised whenever what is derived, or how, changes: an older cache is then not looked at.
-VERSION = 2
+VERSION = 3
 
 
 class Known(NamedTuple):
@@ -44,21 +44,24 @@ class CachedView(NamedTuple):
     """For each approved entry that can't be read: its id and why."""
 
 
-def read(git_dir: Path, tip: str, *, rule: int) -> CachedView | None:
-    """The view at `tip` as it was cached; None where there is none, or only of another tip or rule."""
+def read(git_dir: Path, tip: str, *, rule: int, approval: str) -> CachedView | None:
+    """The view at `tip` as it was cached; None where there is none for just these.
+
+    `rule` is the merge rule's number, `approval` says which approvals count (`trust.name`).
+    """
     try:
         data = files.read_if_there(path_of(git_dir))
         document = json.loads(data) if data is not None else None
-        if not isinstance(document, dict) or document.get("version") != [VERSION, rule]:
+        if not isinstance(document, dict) or document.get("version") != [VERSION, rule, approval]:
             return None
         return _view(document["view"]) if document["view"]["tip"] == tip else None
     except (OSError, BadInputError, ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
-def write(git_dir: Path, view: CachedView, *, rule: int) -> None:
+def write(git_dir: Path, view: CachedView, *, rule: int, approval: str) -> None:
     """Cache a view, in place of the one of another tip. Where it can't be written nothing happens."""
-    document = {"version": [VERSION, rule], "view": view._asdict()}
+    document = {"version": [VERSION, rule, approval], "view": view._asdict()}
     with suppress(OSError, BadInputError):
         path = path_of(git_dir)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gitmem import clock, dropbox, ids, layout, sessions, stories, views
+from gitmem import clock, dropbox, ids, layout, sessions, stories, trust, views
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
@@ -457,9 +457,10 @@ class Memory:
             _check_open(found)
             _check_expected(found, expect)
             _check_fit(found)
+            _check_own(store, found, by)
             main = store.main()
             tree = self._merged_tree(store, found)
-            commit = store.objects.write_commit(
+            commit = store.write_decision(
                 tree,
                 [main, found.commit],
                 messages.apply(found.id, found.digest, remote=found.remote),
@@ -572,7 +573,7 @@ class Memory:
                 message = messages.restore(undone.id, reason)
             else:
                 message = messages.revert(undone.message, undone.id, undone.parents, reason)
-            commit = store.objects.write_commit(tree, [main], message, by, now_as(by))
+            commit = store.write_decision(tree, [main], message, by, now_as(by))
             left = self._move(store, commit, main)
         touched = tuple(
             ids.entry_id(key) for path in contents if (key := entries.key_of_path(path))
@@ -1037,6 +1038,23 @@ def _check_fit(found: Candidate) -> None:
             f"{found.id} does not go together with what is approved now: {item.id}",
             context=item.conflict,
             hint=f"settle it: gitmem edit {found.id} --onto-main",
+        )
+
+
+def _check_own(store: Store, found: Candidate, by: Person) -> None:
+    """Raise RefusedError `own-candidate` where nobody may approve what they proposed themselves.
+
+    By the actor: the author that git wrote is the account's, whoever proposed. `user` is
+    whoever sat there, which nobody can tell apart.
+    """
+    if trust.read(store.place.git_dir).settings.own_candidates:
+        return
+    if found.actor in ("user", by.name, by.email):
+        raise RefusedError(
+            "own-candidate",
+            f"{found.id} was proposed by '{found.actor}', and nobody approves an own candidate here",
+            hint="somebody else has to apply it; to propose so that it can be told: "
+            "gitmem propose --actor YOUR-NAME",
         )
 
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitmem import clock, ids, layout
-from gitmem.errors import BadInputError, ObjectMissingError
+from gitmem import clock, ids, layout, trust
+from gitmem.errors import BadInputError, ObjectMissingError, RefusedError
 from gitmem.git import refs
 from gitmem.git.objects import Objects
+from gitmem.git.signatures import Signing
 from gitmem.git.transaction import RefChange
 from gitmem.layout import TierPlace
 from gitmem.model import candidates, entries, merge, trailers
@@ -22,6 +23,7 @@ from gitmem.model.approval import (
     Applied,
     Judgement,
     Ledger,
+    anyone,
     candidates_in,
     judge,
     merge_contents,
@@ -29,6 +31,7 @@ from gitmem.model.approval import (
 from gitmem.model.candidates import Candidate, Proposed, State
 from gitmem.model.events import Event, Line, by_commit, rationale, sources
 from gitmem.model.history import Blob, Commit, Content, Person
+from gitmem.signed import Signed
 
 # They may lie in the tree beside the entries (docs/git-format.md).
 _NO_ENTRIES = frozenset({"README.md", "LICENSE", "CODEOWNERS", ".gitlab-ci.yml"})
@@ -61,7 +64,10 @@ class Store:
         self.place = place
         self.tier = place.scope
         self.objects = Objects(place.git_dir, place.scope)
-        self._ledger: tuple[str, Ledger] | None = None
+        # Of which tip and for which approval setting, with what says which approvals count.
+        self._ledger: tuple[str, str, Ledger] | None = None
+        self._signed: Signed | None = None
+        self._remember = True
         # What each pending candidate says, and at which tip; and the same the other way round.
         self._said: dict[str, tuple[str, str]] = {}
         self._saying: dict[str, set[str]] = {}
@@ -82,17 +88,47 @@ class Store:
 
     def ledger(self) -> Ledger:
         """The judgements on the approval line of `memory/main`."""
-        tip = self.main()
-        if self._ledger is None or self._ledger[0] != tip:
-            known = self._ledger[1] if self._ledger is not None else None
-            self.objects.prefetch([tip], [self._ledger[0]] if self._ledger is not None else ())
-            self._ledger = (tip, judge(self.objects, tip, known=known))
-        return self._ledger[1]
+        tip, approval = self.main(), trust.name(self.place.git_dir)
+        if self._ledger is None or self._ledger[:2] != (tip, approval):
+            before = self._ledger
+            known = before[2] if before is not None and before[1] == approval else None
+            self.objects.prefetch([tip], [before[0]] if before is not None else ())
+            if before is None or before[1] != approval:
+                self._signed = self._trust(approval)
+            if self._signed is not None:
+                self._signed.prepare(tip)
+            ledger = judge(self.objects, tip, known=known, trust=self._signed or anyone)
+            self._ledger = (tip, approval, ledger)
+        return self._ledger[2]
+
+    @property
+    def approval(self) -> str:
+        """The approval setting that the ledger was judged with, as `trust.name` gives it."""
+        self.ledger()
+        return self._ledger[1] if self._ledger is not None else trust.OPEN
+
+    @property
+    def signed(self) -> Signed | None:
+        """What says which approvals count, where they must be signed; else None."""
+        self.ledger()
+        return self._signed
+
+    def check_signatures_again(self) -> None:
+        """From now on take no cache's word for a signature."""
+        self._ledger, self._signed, self._remember = None, None, False
+
+    def _trust(self, approval: str) -> Signed | None:
+        if approval == trust.OPEN:
+            return None
+        git_dir = self.place.git_dir
+        return Signed(self.objects, git_dir, trust.read(git_dir), remember=self._remember)
 
     def ledger_at(self, commit: str) -> Ledger:
         """The judgements on the approval line of any commit."""
         self.objects.prefetch([commit])
-        return judge(self.objects, commit)
+        if self.signed is not None:
+            self.signed.prepare(commit)
+        return judge(self.objects, commit, trust=self.signed or anyone)
 
     def approved(self) -> dict[str, Blob]:
         """The approved entries, by key."""
@@ -225,7 +261,12 @@ class Store:
         """What the valid discard tags closed, also where it was reopened since."""
         tags = refs.listed(self.place.git_dir, layout.DISCARDED)
         stubs = (self._discarded(ref, id_) for ref, id_ in tags.items())
-        return [stub for stub in stubs if stub is not None]
+        found = [stub for stub in stubs if stub is not None]
+        signed = self.signed if found else None
+        if signed is None:
+            return found
+        signed.prepare_closings(stub.decided for stub in found if stub.decided is not None)
+        return [stub for stub in found if signed.closes(stub.decided or "", tags[stub.ref])]
 
     def _still_closed(self) -> list[Stub]:
         closed = self.closed()
@@ -507,6 +548,41 @@ class Store:
             if unchanged:
                 self._mark = refs.mark(git_dir, layout.CANDIDATES)
 
+    def write_decision(
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        by: Person,
+        committer: Person | None = None,
+    ) -> str:
+        """Write the commit of an apply, a revert, a sync or a closing; no ref moves.
+
+        It is signed where approvals must be, with the user's own signing set-up. Raises
+        RefusedError `not-an-approver`, `not-signed` and `signer-not-allowed`.
+        """
+        signed, settings = self.signed, trust.read(self.place.git_dir).settings
+        if signed is None:
+            _check_approver(settings, by.email, self.tier)
+            return self.objects.write_commit(tree, parents, message, by, committer)
+        commit = self.signing().write_commit(tree, parents, message, by, committer)
+        found = signed.signature(commit)
+        if found is None:
+            raise RefusedError(
+                "signer-not-allowed",
+                f"the key that git signs with here is no allowed signer's of the {self.tier} memory",
+                hint=f"gitmem signers list --scope {self.tier} shows whose is; to add your own: "
+                f"gitmem signers add --scope {self.tier}",
+            )
+        _check_approver(settings, found.signer or "", self.tier)
+        return commit
+
+    def signing(self) -> Signing:
+        """Where and as git signs for this tier: with the host's settings and the user's."""
+        place = self.place
+        host = place.host.top or place.host.common_dir if place.host is not None else None
+        return Signing(place.git_dir, host or place.folder or place.git_dir)
+
     def write_closing(
         self, found: Candidate, message: str, person: Person
     ) -> tuple[str, list[RefChange]]:
@@ -516,9 +592,10 @@ class Store:
         and the anchor go.
         """
         tree = self.objects.commit(found.commit).tree
-        closing = self.objects.write_commit(tree, [found.commit], message, person)
+        closing = self.write_decision(tree, [found.commit], message, person)
         ref = layout.discarded_ref(found.id, closing)
-        tag = self.objects.write_tag(ref.removeprefix("refs/tags/"), closing, person, message)
+        writer = self.objects if self.signed is None else self.signing()
+        tag = writer.write_tag(ref.removeprefix("refs/tags/"), closing, person, message)
         return closing, [RefChange(ref, tag, None), *self.leaving(found)]
 
     def leaving(self, found: Candidate) -> list[RefChange]:
@@ -606,6 +683,17 @@ def _named(ref: str) -> str | None:
     if id_ == ref:
         id_ = ref.partition("/memory/candidate/")[2]
     return id_ if ids.is_candidate_id(id_) else None
+
+
+def _check_approver(settings: trust.Settings, who: str, tier: str) -> None:
+    if not settings.approvers or who in settings.approvers:
+        return
+    raise RefusedError(
+        "not-an-approver",
+        f"'{who}' is none of those who decide about the {tier} memory",
+        context=f"they are: {', '.join(settings.approvers)}",
+        hint="ask one of them, or: gitmem config approvers",
+    )
 
 
 def _unreadable(tier: str, stub: Stub) -> Candidate:

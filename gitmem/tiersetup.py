@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gitmem import config, exclude, hooks, ids, index, layout, witness
+from gitmem import config, exclude, hooks, ids, index, layout, trust, witness
 from gitmem.errors import BadInputError, ConflictError, GitmemError, NotFoundError
 from gitmem.git import checkout, discover, hostremote, program, refs, tierrepo
 from gitmem.git.lock import cannot_write, process_lock
@@ -419,6 +419,7 @@ def _purge(plan: DeinitPlan, retired: Path) -> None:
     # What lies in the user's own folders about it goes by the repository's inode: before that is gone.
     index.forget([retired])
     witness.forget(retired)
+    trust.forget(retired)
     for file in plan.dropped:
         file.unlink()
     for session in plan.sessions:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem import ids, index, layout, witness
+from gitmem import ids, index, layout, trust, witness
 from gitmem.errors import BadInputError, ObjectMissingError
 from gitmem.git import discover, refs
 from gitmem.git.bulk import Batch
@@ -155,12 +155,12 @@ def main_of(place: TierPlace) -> str:
 
 def current(place: TierPlace, tip: str, store_of: Opener) -> index.CachedView:
     """The view of a tier at `tip`, its `memory/main`."""
-    cached = index.read(place.git_dir, tip, rule=RULE)
+    cached = index.read(place.git_dir, tip, rule=RULE, approval=trust.name(place.git_dir))
     if cached is not None:
         return cached
     store = store_of(place)
     view = judged(store)
-    index.write(place.git_dir, view, rule=RULE)
+    index.write(place.git_dir, view, rule=RULE, approval=store.approval)
     witness_tip(store)
     return view
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
@@ -223,6 +224,45 @@ def ssh_server(_ssh_server: Server, sealed_home: Path) -> Iterator[Remote]:
 def remote(request: pytest.FixtureRequest) -> Remote:
     """An empty repository on each kind of server in turn."""
     found: Remote = request.getfixturevalue(f"{request.param}_server")
+    return found
+
+
+@dataclass(frozen=True)
+class Key:
+    """An ssh key of a test: its private file, the public one beside it, and its fingerprint."""
+
+    path: Path
+    fingerprint: str
+
+    @property
+    def public(self) -> Path:
+        return self.path.with_suffix(".pub")
+
+    def line(self, name: str) -> str:
+        """How it stands in an allowed-signers file."""
+        return f"{name} {' '.join(self.public.read_text().split()[:2])}"
+
+    def sign_with(self, run_git: RunGit, cwd: Path) -> None:
+        """Have git sign with it, as a user sets that up."""
+        run_git("config", "--global", "gpg.format", "ssh", cwd=cwd)
+        run_git("config", "--global", "user.signingKey", self.public, cwd=cwd)
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Key]:
+    """Real ssh keys of `ann`, `bob` and `eve`."""
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen is not installed")
+    place = tmp_path_factory.mktemp("keys")
+    found = {}
+    for name in ("ann", "bob", "eve"):
+        path = place / name
+        made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(path)]
+        subprocess.run(made, check=True)
+        said = subprocess.run(
+            ["ssh-keygen", "-l", "-f", str(path)], capture_output=True, text=True, check=True
+        )
+        found[name] = Key(path, said.stdout.split()[1])
     return found
 
 

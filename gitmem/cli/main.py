@@ -34,6 +34,8 @@ COMMANDS = {
     "deinit": Row("Set up", "Take a tier out; its history is kept unless --purge is given."),
     "demo": Row("Set up", "Show the whole way of a memory in a scratch repository."),
     "hooks": Row("Set up", "Install, take out or look at the git hooks of memory."),
+    "config": Row("Set up", "Show or change the settings of a memory."),
+    "signers": Row("Set up", "List, add or remove the keys whose signatures count."),
     "doctor": Row("Set up", "Look for everything that could be wrong, and name what mends it."),
     "completion": Row("Set up", "Print the script that completes commands in a shell."),
     "propose": Row("Propose", "Propose an entry, its change or its deletion."),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import ObjectMissingError
 from gitmem.git import program
@@ -57,36 +58,65 @@ _LAST_TIME = 253_402_300_799
 _LAST_TIME_DIGITS = 12
 
 
+class Borrowed(NamedTuple):
+    """Objects that are not in a repository yet: those of a push that its hook looks at.
+
+    git keeps them in a quarantine (git-receive-pack(1)) and tells its hook where in variables that
+    our git processes drop, since anybody could set them: whoever knows better names it here.
+    """
+
+    quarantine: Path | None = None
+
+    def environment(self, git_dir: Path) -> dict[str, str] | None:
+        """The variables that show git these objects beside those of `git_dir`; None for none."""
+        if self.quarantine is None:
+            return None
+        # In quotes, since a colon would end the path.
+        own = str(git_dir / "objects").replace("\\", "\\\\").replace('"', '\\"')
+        return {
+            "GIT_OBJECT_DIRECTORY": str(self.quarantine),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{own}"',
+        }
+
+
+NOTHING_BORROWED = Borrowed()
+
+
 def history(
-    git_dir: Path, tips: Iterable[str], known: Iterable[str] = ()
+    git_dir: Path,
+    tips: Iterable[str],
+    known: Iterable[str] = (),
+    borrowed: Borrowed = NOTHING_BORROWED,
 ) -> Iterator[tuple[Commit, dict[str, Change]]]:
     """All commits that `tips` reach and `known` don't, parents first.
 
     Each comes with the files in which it differs from its first parent, by path.
     Raises GitFailedError, or as `program.failed`, where an object is missing.
     """
-    yield from _read(git_dir, [*tips, *(f"^{id_}" for id_ in known)], *_CHANGED)
+    yield from _read(git_dir, borrowed, [*tips, *(f"^{id_}" for id_ in known)], *_CHANGED)
 
 
 def first_parents(git_dir: Path, tip: str) -> list[Commit]:
     """The first-parent line of `tip`, oldest first. Raises as `history`."""
-    return [commit for commit, _ in _read(git_dir, [tip], "--first-parent", "--no-patch")]
+    found = _read(git_dir, NOTHING_BORROWED, [tip], "--first-parent", "--no-patch")
+    return [commit for commit, _ in found]
 
 
 def _read(
-    git_dir: Path, revisions: Iterable[str], *options: str
+    git_dir: Path, borrowed: Borrowed, revisions: Iterable[str], *options: str
 ) -> Iterator[tuple[Commit, dict[str, Change]]]:
     wanted = "\n".join([*revisions, ""]).encode()
-    out = program.converse(*_LOG, *options, git_dir=git_dir, input=wanted)
+    env = borrowed.environment(git_dir)
+    out = program.converse(*_LOG, *options, git_dir=git_dir, input=wanted, env=env)
     try:
         fields, escaped = out.decode("utf-8").split("\0"), False
     except UnicodeDecodeError:
         fields, escaped = out.decode("utf-8", "surrogateescape").split("\0"), True
-    yield from _commits(git_dir, fields, escaped=escaped)
+    yield from _commits(git_dir, fields, borrowed, escaped=escaped)
 
 
 def _commits(
-    git_dir: Path, fields: list[str], *, escaped: bool
+    git_dir: Path, fields: list[str], borrowed: Borrowed, *, escaped: bool
 ) -> Iterator[tuple[Commit, dict[str, Change]]]:
     """`escaped`: some of the fields hold bytes that are no UTF-8."""
     people: dict[tuple[str, str, str], Person] = {}
@@ -97,7 +127,7 @@ def _commits(
         at += _COUNT
         if encoding or (escaped and any(map(_ESCAPED.search, (message, *who)))):
             # git has its own idea of what such bytes mean.
-            batch = batch or Batch(git_dir)
+            batch = batch or Batch(git_dir, borrowed)
             commit = parse_commit(id_, (batch.read(id_) or (b"", b""))[1])
         else:
             author = _person(people, who[0], who[1], who[2])
@@ -180,8 +210,9 @@ def _blob(id_: str, mode: str) -> Blob | None:
 class Batch:
     """One `git cat-file --batch`, asked for objects by id; it ends with this object."""
 
-    def __init__(self, git_dir: Path) -> None:
-        self._process = program.start("cat-file", "--batch", git_dir=git_dir)
+    def __init__(self, git_dir: Path, borrowed: Borrowed = NOTHING_BORROWED) -> None:
+        env = borrowed.environment(git_dir)
+        self._process = program.start("cat-file", "--batch", git_dir=git_dir, env=env)
         weakref.finalize(self, _end, self._process)
 
     def read(self, id_: str) -> tuple[bytes, bytes] | None:

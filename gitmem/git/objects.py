@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import ObjectMissingError
 from gitmem.git import bulk, program
-from gitmem.git.bulk import Batch, parse_commit
+from gitmem.git.bulk import Batch, Borrowed, parse_commit
 from gitmem.model.entries import key_of_path, path_of
 from gitmem.model.history import EMPTY_TREE, REGULAR, Blob, Change, Commit, Content, Person
 
@@ -49,9 +49,12 @@ _KEPT_FOLDERS = 512
 class Objects:
     """The History of one tier's repository, and the writer of its objects."""
 
-    def __init__(self, git_dir: Path, tier: str) -> None:
+    def __init__(
+        self, git_dir: Path, tier: str, borrowed: Borrowed = bulk.NOTHING_BORROWED
+    ) -> None:
         self._tier = tier
         self._git_dir = git_dir
+        self._borrowed = borrowed
         self._opened: tuple[pygit2.Repository, pygit2.Odb] | None = None
         self._batch: Batch | None = None
         self._reads = 0
@@ -72,6 +75,8 @@ class Objects:
             import pygit2
 
             odb = pygit2.Odb(str(self._git_dir / "objects"))
+            if self._borrowed.quarantine is not None:
+                odb.add_disk_alternate(str(self._borrowed.quarantine))
             repo = pygit2.Repository()
             repo.set_odb(odb)
             self._opened = (repo, odb)
@@ -88,7 +93,7 @@ class Objects:
         tips = [tip for tip in tips if tip not in self._commits]
         if not tips or (self._opened is not None and any(tip in self._commits for tip in known)):
             return
-        for commit, change in bulk.history(self._git_dir, tips, known):
+        for commit, change in bulk.history(self._git_dir, tips, known, self._borrowed):
             self._commits[commit.id] = commit
             above = commit.parents[0] if commit.parents else None
             tree = self._commits[above].tree if above in self._commits else None
@@ -121,7 +126,7 @@ class Objects:
 
     def _batched(self) -> Batch:
         if self._batch is None:
-            self._batch = Batch(self._git_dir)
+            self._batch = Batch(self._git_dir, self._borrowed)
         return self._batch
 
     def load(self, blobs: Iterable[str]) -> None:

@@ -204,12 +204,17 @@ def call(
     return done.returncode
 
 
-def converse(*args: str, git_dir: Path, input: bytes) -> bytes:  # noqa: A002 - subprocess's word
+def converse(
+    *args: str,
+    git_dir: Path,
+    input: bytes,  # noqa: A002 - subprocess's word
+    env: Mapping[str, str] | None = None,
+) -> bytes:
     """Give git all of `input`, then read all that it prints; for much output after a short input.
 
     Reads in one go, where `run` polls both pipes. Raises as `run`.
     """
-    process = start(*args, git_dir=git_dir)
+    process = start(*args, git_dir=git_dir, env=env)
     with process:
         if process.stdin is None or process.stdout is None or process.stderr is None:
             raise GitFailedError("git-failed", f"'git {args[0]}' has no pipes")

@@ -234,17 +234,18 @@ def kind_of(commit: Commit, trust: Trust = anyone) -> Kind:
     """What a commit of an approval line is, from its own message and shape.
 
     A revert is only called one here if its message names a commit; whether
-    that stands on the line is the judge's question.
+    that stands on the line is the judge's question. What does not count is a
+    direct commit, a merge too: nothing comes in over its other parents.
     """
     if not commit.parents:
         return "start"
     if len(commit.parents) == 1:
         named = reverted_commit(commit.message)
         return "revert" if named is not None and trust(commit) else "direct"
+    if not trust(commit):
+        return "direct"
     names = candidates_named(commit.message)
-    if len(names) == len(commit.parents) - 1 and trust(commit):
-        return "apply"
-    return "sync"
+    return "apply" if len(names) == len(commit.parents) - 1 else "sync"
 
 
 def _line(

@@ -41,4 +41,4 @@ def test_completes(cli: Any) -> None:
         check=False,
     )
 
-    assert done.stdout.splitlines() == ["plain,completion", "plain,context"]
+    assert done.stdout.splitlines() == ["plain,config", "plain,completion", "plain,context"]

@@ -1,0 +1,287 @@
+"""Signatures of commits and tags: made with the user's own set-up, checked against keys that we name.
+
+Both happen in a bench, a git directory of ours that has nothing of its own but borrows the
+objects: neither the config of the memory's repository, which may name any program as the one that
+checks, nor its replace refs or grafts have a say. What the user's own config names (ssh or gpg,
+which program, which key, which agent) holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.git import program
+from gitmem.git.bulk import NOTHING_BORROWED, Batch, Borrowed
+from gitmem.model.history import EMPTY_TREE, Person
+
+_CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+_FIELDS = ("%H", "%G?", "%GF", "%GP", "%GS")
+# As git's `%G?` says: a good signature (U: of a key of unknown trust, X: that has expired since,
+# Y: by a key that has). A key's trust and dates are not what we go by: which keys count is.
+_GOOD = frozenset("GUXY")
+# git could not look: the key is not in the keyring, or the program is missing.
+_UNCHECKED = "E"
+_SSH_GOOD = re.compile(r'^Good "git" signature for (.*) with \S+ key (SHA256:\S+)$', re.MULTILINE)
+_PGP_VALID = re.compile(r"^\[GNUPG:\] VALIDSIG ([0-9A-F]+)(?: \S+){8} ([0-9A-F]+)", re.MULTILINE)
+_PGP_SIGNER = re.compile(r"^\[GNUPG:\] (?:GOOD|EXP|EXPKEY)SIG \S+ (.*)$", re.MULTILINE)
+_SSHSIG = re.compile(rb"-----BEGIN SSH SIGNATURE-----(.*?)-----END SSH SIGNATURE-----", re.DOTALL)
+_SIGNING = ("gpg.", "user.signingkey")
+
+
+class Signature(NamedTuple):
+    """What git found of a commit's or tag's signature.
+
+    `key` is the fingerprint of the key that made it, `SHA256:…` for ssh and 40 hexadecimal digits
+    for OpenPGP, None where no good signature is; `signer` whom the key is listed for, or the
+    user id in the key. `checked` is false where git could not look at it here.
+    """
+
+    key: str | None
+    signer: str | None
+    checked: bool = True
+
+
+class PublicKey(NamedTuple):
+    """A key as it stands in an allowed-signers file, `ssh-ed25519 AAAA…`, or an OpenPGP fingerprint."""
+
+    text: str
+    fingerprint: str
+
+
+@contextmanager
+def _bench(git_dir: Path, borrowed: Borrowed) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A git directory with nothing but the objects of `git_dir`, and the environment for it."""
+    place = Path(tempfile.mkdtemp(prefix="gitmem-"))
+    try:
+        for name in ("objects", "refs"):
+            (place / name).mkdir()
+        (place / "HEAD").write_bytes(b"ref: refs/heads/none\n")
+        (place / "config").write_bytes(_CONFIG)
+        objects = {"GIT_OBJECT_DIRECTORY": str(git_dir / "objects")}
+        yield place, borrowed.environment(git_dir) or objects
+    finally:
+        shutil.rmtree(place)
+
+
+# -- checking ----------------------------------------------------------------------------------
+
+
+def of_commits(
+    git_dir: Path, ids: Iterable[str], allowed: bytes, borrowed: Borrowed = NOTHING_BORROWED
+) -> dict[str, Signature]:
+    """The signatures of commits, asked for with one git process.
+
+    `allowed` is the content of an allowed-signers file (ssh-keygen(1)); OpenPGP keys are looked up
+    in the user's keyring. Raises GitFailedError.
+    """
+    wanted = list(ids)
+    if not wanted:
+        return {}
+    told = [f"--format={'%x00'.join(_FIELDS)}", "--no-walk=unsorted", "--stdin"]
+    with _bench(git_dir, borrowed) as (place, env):
+        out = program.run(
+            *_checking(place, allowed),
+            "log",
+            "-z",
+            "--no-color",
+            "--no-show-signature",
+            "--no-notes",
+            *told,
+            git_dir=place,
+            env=env,
+            input="".join(f"{id_}\n" for id_ in wanted).encode(),
+        ).out
+    fields = out.decode("utf-8", "replace").split("\0")
+    found: dict[str, Signature] = {}
+    for at in range(0, len(fields) - 1, len(_FIELDS)):
+        id_, grade, key, primary, signer = fields[at : at + len(_FIELDS)]
+        found[id_] = _graded(grade, key, primary, signer)
+    return found
+
+
+def _graded(grade: str, key: str, primary: str, signer: str) -> Signature:
+    # An ssh key that no line allows has a good signature too, of unknown trust.
+    good = grade in _GOOD if not key.startswith("SHA256:") else grade == "G"
+    if not good or not key:
+        return Signature(None, None, checked=grade != _UNCHECKED)
+    return Signature(primary or key, signer or None)
+
+
+def of_tag(
+    git_dir: Path, id_: str, allowed: bytes, borrowed: Borrowed = NOTHING_BORROWED
+) -> Signature:
+    """The signature of an annotated tag; `allowed` as for `of_commits`."""
+    with _bench(git_dir, borrowed) as (place, env):
+        done = program.run(
+            *_checking(place, allowed),
+            "verify-tag",
+            "--raw",
+            id_,
+            git_dir=place,
+            env=env,
+            check=False,
+        )
+    said = done.err.decode("utf-8", "replace")
+    # git tells what gpg said in this form, and what ssh-keygen said as it is.
+    if said.startswith("[GNUPG:]"):
+        pgp, signer = _PGP_VALID.search(said), _PGP_SIGNER.search(said)
+        if pgp is None or "[GNUPG:] REVKEYSIG" in said:
+            return Signature(None, None, checked="[GNUPG:] NO_PUBKEY" not in said)
+        return Signature(pgp[2], signer[1] if signer is not None else None)
+    ssh = _SSH_GOOD.search(said) if done.code == 0 else None
+    return Signature(None, None) if ssh is None else Signature(ssh[2], ssh[1])
+
+
+def _checking(place: Path, allowed: bytes) -> tuple[str, ...]:
+    file = place / "allowed_signers"
+    file.write_bytes(allowed)
+    return (
+        "-c",
+        f"gpg.ssh.allowedSignersFile={file}",
+        # Whose key is revoked is said by who takes it out of the allowed ones.
+        "-c",
+        "gpg.ssh.revocationFile=",
+        "-c",
+        "gpg.minTrustLevel=undefined",
+        "-c",
+        "core.commitGraph=false",
+    )
+
+
+# -- signing -----------------------------------------------------------------------------------
+
+
+class Signing(NamedTuple):
+    """Where objects are signed: the repository, and the folder whose git settings say how."""
+
+    git_dir: Path
+    place: Path
+
+    def write_commit(
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        author: Person,
+        committer: Person | None = None,
+    ) -> str:
+        """Write a signed commit; no ref moves. Raises RefusedError `not-signed`."""
+        above = [arg for parent in parents for arg in ("-p", parent)]
+        told = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *above, "-F", "-", tree)
+        with _bench(self.git_dir, NOTHING_BORROWED) as (bench, env):
+            people = {**_person("AUTHOR", author), **_person("COMMITTER", committer or author)}
+            return self._signed(told, bench, {**env, **people}, message)
+
+    def write_tag(self, name: str, target: str, tagger: Person, message: str) -> str:
+        """Write a signed annotated tag; no ref is made. Raises RefusedError `not-signed`."""
+        told = ("tag", "-s", "--cleanup=verbatim", "-F", "-", name, target)
+        with _bench(self.git_dir, NOTHING_BORROWED) as (bench, env):
+            self._signed(told, bench, {**env, **_person("COMMITTER", tagger)}, message)
+            return (bench / "refs" / "tags" / name).read_text("ascii").strip()
+
+    def own_key(self, person: Person) -> PublicKey:
+        """The key that git signs with here. Raises RefusedError `not-signed`."""
+        probe = self.write_commit(EMPTY_TREE, (), "which key is it?\n", person)
+        item = Batch(self.git_dir).read(probe)
+        found = _SSHSIG.search(item[1] if item is not None else b"")
+        if found is not None:
+            return ssh_key(_key_in(base64.b64decode(found[1])))
+        key = of_commits(self.git_dir, [probe], b"")[probe].key
+        if key is None:
+            raise _not_signed("git signs here in a way that is neither ssh nor OpenPGP")
+        return PublicKey(key, key)
+
+    def _signed(self, args: Sequence[str], bench: Path, env: Mapping[str, str], text: str) -> str:
+        settings = _settings(self.place)
+        told = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for at, (key, value) in enumerate(settings):
+            told |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
+        done = program.run(
+            *args,
+            git_dir=bench,
+            cwd=self.place,
+            env={**env, **told},
+            input=text.encode("utf-8", "surrogateescape"),
+            check=False,
+        )
+        if done.code != 0:
+            raise _not_signed(done.message)
+        return done.text
+
+
+def _settings(place: Path) -> list[tuple[str, str]]:
+    """The settings about signing that hold in the folder `place`, the host's own included."""
+    listed = program.run("config", "--list", "-z", cwd=place).out
+    items = [os.fsdecode(item).partition("\n") for item in listed.split(b"\0") if item]
+    return [(key, value) for key, _, value in items if key.startswith(_SIGNING)]
+
+
+def _person(role: str, person: Person) -> dict[str, str]:
+    sign = "-" if person.offset < 0 else "+"
+    zone = f"{sign}{abs(person.offset) // 60:02d}{abs(person.offset) % 60:02d}"
+    return {
+        f"GIT_{role}_NAME": person.name,
+        f"GIT_{role}_EMAIL": person.email,
+        f"GIT_{role}_DATE": f"@{person.time} {zone}",
+    }
+
+
+def _not_signed(why: str) -> GitmemError:
+    return RefusedError(
+        "not-signed",
+        "git could not sign, and approvals here must be signed; nothing was changed",
+        context=why or None,
+        hint="set up signing, for example: git config --global gpg.format ssh && "
+        "git config --global user.signingKey ~/.ssh/id_ed25519.pub",
+    )
+
+
+# -- keys --------------------------------------------------------------------------------------
+
+
+def ssh_key(text: str) -> PublicKey:
+    """The public key `text`, `ssh-ed25519 AAAA…`. Raises ValueError where it is none."""
+    kind, _, data = text.strip().partition(" ")
+    try:
+        blob = base64.b64decode(data.split(" ", maxsplit=1)[0], validate=True)
+    except binascii.Error as error:
+        raise ValueError(str(error)) from error
+    if not blob or _strings(blob)[:1] != [kind.encode()]:
+        raise ValueError("it does not say what kind it is")
+    return PublicKey(f"{kind} {base64.b64encode(blob).decode()}", fingerprint(blob))
+
+
+def fingerprint(blob: bytes) -> str:
+    """The fingerprint of an ssh key as ssh-keygen prints it, from the key's own bytes."""
+    import hashlib
+
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+
+
+def _key_in(signature: bytes) -> str:
+    """The public key in an ssh signature (PROTOCOL.sshsig: magic, version, public key, …)."""
+    blob = _strings(signature[10:])[0]
+    return f"{_strings(blob)[0].decode('ascii', 'replace')} {base64.b64encode(blob).decode()}"
+
+
+def _strings(data: bytes) -> list[bytes]:
+    """The strings of ssh's wire format (RFC 4251, section 5), as far as they are whole."""
+    found: list[bytes] = []
+    while len(data) >= 4:
+        (size,) = struct.unpack(">I", data[:4])
+        if len(data) < 4 + size:
+            break
+        found.append(data[4 : 4 + size])
+        data = data[4 + size :]
+    return found
