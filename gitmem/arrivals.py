@@ -16,7 +16,7 @@ from gitmem.errors import BadInputError
 from gitmem.git import program
 from gitmem.git.objects import Objects
 from gitmem.model import entries, scan
-from gitmem.model.approval import Ancestry, Ledger, judge
+from gitmem.model.approval import Ancestry, Ledger, Trust, anyone, judge
 from gitmem.model.history import Change, Content
 from gitmem.store import is_customary
 
@@ -120,13 +120,18 @@ def first_parents(objects: Objects, tip: str) -> Iterator[str]:
 # -- memory/main -------------------------------------------------------------------------------
 
 
-def on_main(objects: Objects, given: Range, ledger: Ledger) -> Iterator[Finding]:
-    """What is wrong with moving `memory/main` as `given`; `ledger` is that of its end."""
+def on_main(
+    objects: Objects, given: Range, ledger: Ledger, trust: Trust = anyone
+) -> Iterator[Finding]:
+    """What is wrong with moving `memory/main` as `given`.
+
+    `ledger` is that of its end, judged with `trust`.
+    """
     if given.old is not None and given.old not in first_parents(objects, given.new):
         yield _other_line(objects, given)
         return
     before = ledger.position[given.old] if given.old is not None else -1
-    yield from _unreviewed(objects.tier, ledger, before)
+    yield from _unreviewed(objects, ledger, before, trust)
     yield from _invalid(objects, _approved_since(objects, ledger, before))
     old = objects.commit(given.old).tree if given.old is not None else layout.EMPTY_TREE
     changed = objects.path_changes(old, objects.commit(given.new).tree)
@@ -155,7 +160,7 @@ def _other_line(objects: Objects, given: Range) -> Finding:
     )
 
 
-def _unreviewed(tier: str, ledger: Ledger, before: int) -> Iterator[Finding]:
+def _unreviewed(objects: Objects, ledger: Ledger, before: int, trust: Trust) -> Iterator[Finding]:
     """The entries that stand unreviewed at the end because of what came after position `before`."""
     blamed = {
         (ledger.position[found.commit], key)
@@ -164,7 +169,8 @@ def _unreviewed(tier: str, ledger: Ledger, before: int) -> Iterator[Finding]:
     }
     for position, key in sorted(blamed):
         if position > before:
-            yield unreviewed(tier, ledger.line[position].commit, key)
+            commit = objects.commit(ledger.line[position].commit)
+            yield unreviewed(objects.tier, commit, key, trust)
 
 
 def _approved_since(

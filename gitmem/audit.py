@@ -11,6 +11,8 @@ from gitmem.errors import GitmemError
 from gitmem.git import refs
 from gitmem.memory import Memory
 from gitmem.model import entries
+from gitmem.model.approval import Trust, anyone, kind_of
+from gitmem.model.history import Commit
 from gitmem.model.rule import RULE
 from gitmem.store import Store, is_customary
 
@@ -62,6 +64,7 @@ def verify(memory: Memory, *, scope: str | None = None) -> Report:
 
 def _findings(store: Store) -> Iterator[Finding]:
     yield from _rewritten(store)
+    yield from _start(store)
     yield from _unreviewed(store)
     yield from _invalid_entries(store)
     yield from _strange_files(store)
@@ -91,19 +94,39 @@ def _unreviewed(store: Store) -> Iterator[Finding]:
     ledger = store.ledger()
     to_blame = [(found.commit, key) for key in ledger.view.held for found in ledger.culprits(key)]
     for commit, key in sorted(to_blame, key=lambda pair: (ledger.position[pair[0]], pair[1])):
-        yield unreviewed(store.tier, commit, key)
+        yield unreviewed(store.tier, store.objects.commit(commit), key, store.signed or anyone)
 
 
-def unreviewed(tier: str, commit: str, key: str) -> Finding:
-    """What is to be said of a commit that left an entry as nobody approved it."""
+def unreviewed(tier: str, commit: Commit, key: str, trust: Trust) -> Finding:
+    """What is to be said of a commit that left an entry as nobody approved it.
+
+    `trust` says which approvals count: this one may only lack a signature.
+    """
+    id_ = ids.entry_id(key)
+    unsigned = kind_of(commit) != kind_of(commit, trust)
+    lacking = "in a merge or revert that no allowed signer signed"
     return Finding(
-        "unreviewed",
+        "not-signed" if unsigned else "unreviewed",
         tier,
-        commit,
-        ids.entry_id(key),
-        f"{commit[:12]} changes {ids.entry_id(key)} without approval",
-        f"gitmem adopt {commit[:12]} (review it), or gitmem revert {commit[:12]} (take it back)",
+        commit.id,
+        id_,
+        f"{commit.id[:12]} changes {id_} {lacking if unsigned else 'without approval'}",
+        f"gitmem adopt {commit.id[:12]} (review it), or gitmem revert {commit.id[:12]} (take it back)",
     )
+
+
+def _start(store: Store) -> Iterator[Finding]:
+    """That nobody can tell from which commit on approvals must be signed."""
+    start = store.signed.trust.settings.start if store.signed is not None else None
+    if start is not None and not store.objects.exists(start):
+        yield Finding(
+            "start-missing",
+            store.tier,
+            start,
+            None,
+            f"approvals must be signed since {start[:12]}, which is not here: no commit is exempt",
+            f"fetch it; or: gitmem config --scope {store.tier} approval signed",
+        )
 
 
 def _invalid_entries(store: Store) -> Iterator[Finding]:
@@ -165,6 +188,7 @@ def _folded(path: str) -> str:
 
 def _tags(store: Store) -> Iterator[Finding]:
     valid = {stub.ref for stub in store.closed()}
+    unsigned = ", or no allowed signer signed it" if store.signed is not None else ""
     for ref, id_ in refs.listed(store.place.git_dir, layout.DISCARDED).items():
         if ref not in valid:
             name = ref.removeprefix("refs/tags/")
@@ -173,7 +197,7 @@ def _tags(store: Store) -> Iterator[Finding]:
                 store.tier,
                 id_,
                 None,
-                f"the tag {name} closes no candidate",
+                f"the tag {name} closes no candidate{unsigned}",
                 f"look at it: gitmem git show {name}; to take it out: gitmem git tag -d {name}",
             )
 

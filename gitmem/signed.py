@@ -55,9 +55,11 @@ class Signed:
         return self.is_exempt(commit.id) or self.signature(commit.id) is not None
 
     def is_exempt(self, commit: str) -> bool:
-        """Whether a commit stood before approvals had to be signed."""
-        start = self.trust.settings.start
-        return start is not None and commit in self._up_to(start)
+        """Whether a commit, a closing one too, stood before approvals had to be signed."""
+        settings = self.trust.settings
+        if commit in settings.closed:
+            return True
+        return settings.start is not None and commit in self._up_to(settings.start)
 
     def signature(self, commit: str) -> Signature | None:
         """The signature of a commit, if it is one that counts."""
@@ -67,7 +69,7 @@ class Signed:
 
     def closes(self, closing: str, tag: str) -> bool:
         """Whether a closing commit counts, to which the tag object `tag` points."""
-        if closing in self.trust.settings.closed:
+        if self.is_exempt(closing):
             return True
         if tag not in self._found:
             of_tag = signatures.of_tag(self._git_dir, tag, self._allowed, self._borrowed)
@@ -92,7 +94,7 @@ class Signed:
 
     def prepare_closings(self, closings: Iterable[str]) -> None:
         """Check these closing commits with one process."""
-        self._check(one for one in closings if one not in self.trust.settings.closed)
+        self._check(one for one in closings if not self.is_exempt(one))
 
     def _up_to(self, tip: str) -> frozenset[str]:
         """The commit `tip` and its ancestors; nothing where it is not here."""

@@ -29,7 +29,7 @@ from gitmem.model.approval import (
     merge_contents,
 )
 from gitmem.model.candidates import Candidate, Proposed, State
-from gitmem.model.events import Event, Line, by_commit, rationale, sources
+from gitmem.model.events import DECISIONS, Event, Line, by_commit, rationale, sources
 from gitmem.model.history import Blob, Commit, Content, Person
 from gitmem.signed import Signed
 
@@ -494,7 +494,13 @@ class Store:
             )
             for stub in self._log_stubs()
         ]
-        return by_commit(self.objects, self.ledger(), lines)
+        found = by_commit(self.objects, self.ledger(), lines)
+        signed = self.signed
+        if signed is None:
+            return found
+        return (
+            (commit, [_with_signer(event, signed) for event in events]) for commit, events in found
+        )
 
     def _log_stubs(self) -> Iterator[Stub]:
         """The candidates that the approval line has not, reopened ones included."""
@@ -683,6 +689,15 @@ def _named(ref: str) -> str | None:
     if id_ == ref:
         id_ = ref.partition("/memory/candidate/")[2]
     return id_ if ids.is_candidate_id(id_) else None
+
+
+def _with_signer(event: Event, signed: Signed) -> Event:
+    """A decision with who signed it; None for both where none had to."""
+    if event.kind not in DECISIONS:
+        return event
+    found = None if signed.is_exempt(event.commit) else signed.signature(event.commit)
+    told = {"signer": found and found.signer, "signingKey": found and found.key}
+    return replace(event, details={**event.details, **told})
 
 
 def _check_approver(settings: trust.Settings, who: str, tier: str) -> None:

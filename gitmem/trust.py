@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -175,24 +175,31 @@ def _known_as(git_dir: Path) -> Path | None:
             continue
         if not isinstance(document, dict):
             raise _unreadable(place / "settings.json")
-        path, start = document.get("path"), document.get("start")
-        # An inode's number is given out again: the same memory has the same path, or that commit.
-        if place == own and (path == str(git_dir) or start is None or _has(git_dir, start)):
+        if place == own and not _of_another(git_dir, document):
             return place
-        others.append((place, path, start))
-    for place, path, _ in others:
-        if path == str(git_dir):
+        others.append((place, document))
+    for place, document in others:
+        if document.get("path") == str(git_dir):
             return place
-    for place, _, start in others:
-        if start not in _ROOTS and _has(git_dir, start):
+    for place, document in others:
+        start = document.get("start")
+        if isinstance(start, str) and start not in _ROOTS and _has(git_dir, start):
             return place
     return None
 
 
-def _has(git_dir: Path, commit: object) -> bool:
+def _of_another(git_dir: Path, document: Mapping[str, object]) -> bool:
+    """Whether settings are those of a memory that is gone and whose inode was given out again."""
+    path, start = document.get("path"), document.get("start")
+    if not isinstance(path, str) or not isinstance(start, str) or path == str(git_dir):
+        return False
+    return not _has(git_dir, start)
+
+
+def _has(git_dir: Path, commit: str) -> bool:
     from gitmem.git.bulk import Batch
 
-    return isinstance(commit, str) and Batch(git_dir).read(commit) is not None
+    return Batch(git_dir).read(commit) is not None
 
 
 def _take_over(before: Path, place: Path) -> None:

@@ -148,7 +148,9 @@ def event(found: Event) -> str:
     if found.key is not None and found.candidate is not None:
         about += f" ({found.candidate})"
     guessed = "  inferred" if found.inferred else ""
-    return visible(f"{_head(found)}  {about}  {found.actor or 'unknown'}{guessed}")
+    signer = found.details.get("signer")
+    signed = f"  signed by {signer}" if signer else ""
+    return visible(f"{_head(found)}  {about}  {found.actor or 'unknown'}{signed}{guessed}")
 
 
 def _head(found: Event) -> str:
@@ -191,6 +193,8 @@ def _chapter(found: Chapter) -> str:
     decided, proposed = found.decided, found.proposed
     verb = {"memory.reverted": "reverted", "memory.synced": "synced"}.get(decided.kind, "approved")
     rows = [(verb, f"{clock.rfc3339(decided.at)} by {decided.actor}, commit {decided.commit[:10]}")]
+    if decided.details.get("signer"):
+        rows.append(("signed", f"{decided.details['signer']}, {decided.details['signingKey']}"))
     if decided.details.get("reason"):
         rows.append(("reason", str(decided.details["reason"])))
     if proposed is not None:

@@ -256,9 +256,9 @@ def ssh_key(text: str) -> PublicKey:
     try:
         blob = base64.b64decode(data.split(" ", maxsplit=1)[0], validate=True)
     except binascii.Error as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(f"no ssh public key: {error}") from error
     if not blob or _strings(blob)[:1] != [kind.encode()]:
-        raise ValueError("it does not say what kind it is")
+        raise ValueError("no ssh public key: it does not hold what it says")
     return PublicKey(f"{kind} {base64.b64encode(blob).decode()}", fingerprint(blob))
 
 

@@ -37,6 +37,15 @@ Kind = Literal[
     "session.ended",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+DECISIONS: frozenset[Kind] = frozenset(
+    {
+        "candidate.applied",
+        "candidate.discarded",
+        "candidate.superseded",
+        "memory.reverted",
+        "memory.synced",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

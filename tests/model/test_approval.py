@@ -883,3 +883,29 @@ def test_deletions_after_a_criss_cross(repo: Builder) -> None:
 
     assert repo.approved(tip) == {}
     assert repo.unreviewed(tip) == set()
+
+
+# -- approvals that must be signed ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("move", ["apply", "revert", "sync", "octopus"])
+def test_what_no_signer_signed(repo: Builder, move: str) -> None:
+    """What the trust does not take is a direct commit: nothing comes in over its other parents."""
+    main = repo.approve(repo.root, {"a": "A"}, "cand_1")
+    other = repo.approve(main, {"b": "B"}, "cand_2")
+    two = [repo.propose(main, {name: "X"}, f"cand_{name}") for name in ("c", "d")]
+    names = "Merge branches 'memory/candidate/cand_c' and 'memory/candidate/cand_d'\n"
+    tip = {
+        "apply": lambda: repo.approve(main, {"a": "X"}, "cand_3"),
+        "revert": lambda: repo.revert(main, main, {"a": None}),
+        "sync": lambda: repo.pull(main, other),
+        "octopus": lambda: repo.merge(main, two, names),
+    }[move]()
+    objects = Objects(repo.git_dir, "project")
+
+    ledger = approval.judge(objects, tip, trust=lambda commit: commit.id != tip)
+
+    assert ledger.line[-1].kind == "direct"
+    assert [judgement.commit for judgement in ledger.line] == [repo.root, main, tip]
+    assert dict(ledger.view.contents(objects)) == dict(ledger.of(main).view.contents(objects))
+    assert set(ledger.view.held) == set(ledger.line[-1].unreviewed) != set()
