@@ -14,6 +14,7 @@ from gitmem import ids, layout
 from gitmem.audit import Finding, Report, unreviewed
 from gitmem.errors import BadInputError
 from gitmem.git import program
+from gitmem.git.bulk import NOTHING_BORROWED, Borrowed
 from gitmem.git.objects import Objects
 from gitmem.model import entries, scan
 from gitmem.model.approval import Ancestry, Ledger, Trust, anyone, judge
@@ -97,14 +98,14 @@ def repository_at(place: Path) -> Path:
     )
 
 
-def opened(git_dir: Path, *tips: str) -> Objects:
+def opened(git_dir: Path, *tips: str, borrowed: Borrowed = NOTHING_BORROWED) -> Objects:
     """The objects of a repository with the history of `tips`, of the tier that the first is of."""
-    objects = Objects(git_dir, "project")
+    objects = Objects(git_dir, "project", borrowed)
     objects.prefetch(tips)
     *_, root = first_parents(objects, tips[0])
     if root != layout.root_id("user"):
         return objects
-    objects = Objects(git_dir, "user")
+    objects = Objects(git_dir, "user", borrowed)
     objects.prefetch(tips)
     return objects
 

@@ -166,6 +166,12 @@ def transcripts(
     )
 
 
+def pusher(environ: Mapping[str, str] | None = None) -> str | None:
+    """Who pushes, as a server tells its hooks: `GL_USER` (gitolite) or `REMOTE_USER` (git-http-backend)."""
+    seen = os.environ if environ is None else environ
+    return seen.get("GL_USER") or seen.get("REMOTE_USER") or None
+
+
 def session(environ: Mapping[str, str] | None = None) -> str | None:
     """The session id in `GITMEM_SESSION`, or None. Raises BadInputError `session-invalid`."""
     name = (os.environ if environ is None else environ).get("GITMEM_SESSION", "")

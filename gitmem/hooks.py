@@ -37,6 +37,8 @@ Did = Literal[
 # The hooks that ask for a look at the entries.
 CHECKS = ("pre-commit", "pre-applypatch", "pre-merge-commit")
 LOCAL = ".local"
+# The one hook of a server.
+SERVER = "pre-receive"
 
 _MARK = re.compile(r"^# gitmem hook: ([a-z-]+).*$", re.MULTILINE)
 _MARKED_WITHIN = 100
@@ -83,11 +85,17 @@ def scripts(interpreter: str | None = None) -> dict[str, str]:
 
     Raises BadInputError `hooks-missing` where the installation has none.
     """
+    return {path.name: _for(path, interpreter) for path in _ours(_source())}
+
+
+def server_script(interpreter: str | None = None) -> str:
+    """The text of a server's `pre-receive`, otherwise as `scripts`."""
+    return _for(_source() / "server" / SERVER, interpreter)
+
+
+def _for(path: Path, interpreter: str | None) -> str:
     python = f"python={shlex.quote(interpreter or sys.executable)}"
-    texts = {path.name: path.read_text("utf-8") for path in _ours(_source())}
-    return {
-        name: _PYTHON.sub(lambda _: python, _marked(text), count=1) for name, text in texts.items()
-    }
+    return _PYTHON.sub(lambda _: python, _marked(path.read_text("utf-8")), count=1)
 
 
 def _source() -> Path:
@@ -155,7 +163,7 @@ def install(place: TierPlace) -> tuple[Change, ...]:
     try:
         folder.mkdir(exist_ok=True)
         stale = [path.name for path in _ours(folder) if path.name not in texts]
-        changes = [_installed(folder, name, text) for name, text in texts.items()]
+        changes = [put(folder, name, text) for name, text in texts.items()]
         for name in stale:
             (folder / name).unlink()
     except OSError as error:
@@ -163,7 +171,8 @@ def install(place: TierPlace) -> tuple[Change, ...]:
     return (*filter(None, changes), *(Change(name, "removed") for name in stale))
 
 
-def _installed(folder: Path, name: str, text: str) -> Change | None:
+def put(folder: Path, name: str, text: str) -> Change | None:
+    """Have one script in a folder; None where nothing had to change. Raises OSError."""
     path, state = folder / name, _hook(folder, name, text).state
     if state == "current":
         return None
@@ -181,17 +190,23 @@ def uninstall(place: TierPlace) -> tuple[Change, ...]:
 
     Raises BadInputError `cannot-write`.
     """
-    changes = []
     try:
-        for path in _ours(layout.hooks_path(place.git_dir)):
-            path.unlink()
-            local = _local(path).is_file()
-            if local:
-                _local(path).rename(path)
-            changes.append(Change(path.name, "removed", local=local))
+        return tuple(_taken_out(path) for path in _ours(layout.hooks_path(place.git_dir)))
     except OSError as error:
         raise cannot_write(error) from error
-    return tuple(changes)
+
+
+def take_out(folder: Path, name: str) -> Change | None:
+    """Take one script out of a folder, if it is ours. Raises OSError."""
+    return _taken_out(folder / name) if _is_ours(folder / name) else None
+
+
+def _taken_out(path: Path) -> Change:
+    path.unlink()
+    local = _local(path).is_file()
+    if local:
+        _local(path).rename(path)
+    return Change(path.name, "removed", local=local)
 
 
 def _ours(folder: Path) -> list[Path]:

@@ -302,21 +302,13 @@ class Store:
             return None
 
     def _closing(self, ref: str, id_: str) -> Stub | None:
-        tag = self.objects.tag(id_)
-        name, _, suffix = ref.removeprefix(layout.DISCARDED).rpartition(".")
-        if tag is None or not ids.is_candidate_id(name) or not tag[0].startswith(suffix):
-            return None
-        if len(suffix) != 8 or self.objects.kind(tag[0]) != "commit":
-            return None
-        closing = self.objects.commit(tag[0])
-        if len(closing.parents) != 1:
-            return None
-        tip = closing.parents[0]
-        if self.objects.commit(tip).tree != closing.tree or tip in self.ledger().position:
+        closing = closing_of(self.objects, self.ledger(), ref, id_)
+        if closing is None:
             return None
         event = trailers.parse(closing.message).first(trailers.EVENT)
         state: State = "superseded" if event == "candidate.superseded" else "discarded"
-        return replace(self._stub(name, state, tip, ref), decided=closing.id)
+        stub = self._stub(closed_by(ref), state, closing.parents[0], ref)
+        return replace(stub, decided=closing.id)
 
     def _stub(self, id_: str, state: State, tip: str, ref: str) -> Stub:
         try:
@@ -709,6 +701,30 @@ def _check_approver(settings: trust.Settings, who: str, tier: str) -> None:
         context=f"they are: {', '.join(settings.approvers)}",
         hint="ask one of them, or: gitmem config approvers",
     )
+
+
+def closed_by(ref: str) -> str:
+    """The id of the candidate that a tag with this name would close."""
+    return ref.removeprefix(layout.DISCARDED).rpartition(".")[0]
+
+
+def closing_of(objects: Objects, ledger: Ledger, ref: str, id_: str) -> Commit | None:
+    """The closing commit to which the tag object `id_` points under the name `ref`, if it is valid.
+
+    It is annotated, its suffix fits, and it points to an empty commit on top of a candidate's
+    line. Raises BadInputError `object-missing`.
+    """
+    tag, suffix = objects.tag(id_), ref.rpartition(".")[2]
+    if tag is None or not ids.is_candidate_id(closed_by(ref)) or len(suffix) != 8:
+        return None
+    if not tag[0].startswith(suffix) or objects.kind(tag[0]) != "commit":
+        return None
+    closing = objects.commit(tag[0])
+    if len(closing.parents) != 1:
+        return None
+    tip = closing.parents[0]
+    empty = objects.commit(tip).tree == closing.tree
+    return closing if empty and tip not in ledger.position else None
 
 
 def _unreadable(tier: str, stub: Stub) -> Candidate:

@@ -56,6 +56,7 @@ LAYERS = {
     "gitmem.adoption": Layer.USE_CASES,
     "gitmem.audit": Layer.USE_CASES,
     "gitmem.settings": Layer.USE_CASES,
+    "gitmem.server": Layer.USE_CASES,
     "gitmem.arrivals": Layer.USE_CASES,
     "gitmem.hooks": Layer.USE_CASES,
     "gitmem.review": Layer.USE_CASES,

@@ -37,6 +37,7 @@ COMMANDS = {
     "config": Row("Set up", "Show or change the settings of a memory."),
     "signers": Row("Set up", "List, add or remove the keys whose signatures count."),
     "doctor": Row("Set up", "Look for everything that could be wrong, and name what mends it."),
+    "server": Row("Set up", "Have a bare repository refuse what must not come into memory."),
     "completion": Row("Set up", "Print the script that completes commands in a shell."),
     "propose": Row("Propose", "Propose an entry, its change or its deletion."),
     "session": Row("Propose", "Keep memory for one session, and see which there were."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import weakref
@@ -66,6 +67,24 @@ class Borrowed(NamedTuple):
     """
 
     quarantine: Path | None = None
+
+    @classmethod
+    def pushed(cls, git_dir: Path) -> Borrowed:
+        """Those of the push whose hook this process is; none where git keeps none apart.
+
+        Raises GitFailedError `quarantine-elsewhere` where they would lie outside the repository.
+        """
+        named = os.environ.get("GIT_QUARANTINE_PATH")
+        if not named:
+            return cls()
+        place = Path(named).resolve()
+        if place.parent != (git_dir / "objects").resolve():
+            raise program.GitFailedError(
+                "quarantine-elsewhere",
+                "the objects of this push do not lie in the repository",
+                context=named,
+            )
+        return cls(place)
 
     def environment(self, git_dir: Path) -> dict[str, str] | None:
         """The variables that show git these objects beside those of `git_dir`; None for none."""

@@ -187,7 +187,9 @@ class Signing(NamedTuple):
         """Write a signed annotated tag; no ref is made. Raises RefusedError `not-signed`."""
         told = ("tag", "-s", "--cleanup=verbatim", "-F", "-", name, target)
         with _bench(self.git_dir, NOTHING_BORROWED) as (bench, env):
-            self._signed(told, bench, {**env, **_person("COMMITTER", tagger)}, message)
+            # The signature begins a line of its own.
+            text = message if message.endswith("\n") else f"{message}\n"
+            self._signed(told, bench, {**env, **_person("COMMITTER", tagger)}, text)
             return (bench / "refs" / "tags" / name).read_text("ascii").strip()
 
     def own_key(self, person: Person) -> PublicKey:
