@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import build
-from gitmem import clock
+from gitmem import clock, layout, server
 from gitmem.memory import Draft, Memory, open_memory
 from gitmem.model.context import Options
 
@@ -196,6 +196,53 @@ def decisions(root: Path) -> Row:
     return Row("one apply through the API", ours, "`git merge --no-ff`", theirs, "–")
 
 
+def pre_receive(root: Path) -> Row:
+    """A server's hook on a push of 1,000 approvals, in the quarantine that git makes for them."""
+    memory = build.opened(build.host(root / "pushed"))
+    build.approve(memory, 1000)
+    store = memory.store("project")
+    old = store.main()
+    bare = root / "server.git"
+    clone = ["git", "clone", "-q", "--bare", str(store.place.git_dir), str(bare)]
+    subprocess.run(clone, check=True)
+    build.approve(memory, 1000, first=1000)
+    new = store.main()
+    server.install(bare)
+    quarantine = bare / "objects" / "tmp_objdir-incoming-bench"
+    (quarantine / "pack").mkdir(parents=True)
+    git = ["git", f"--git-dir={store.place.git_dir}"]
+    packed = subprocess.run(
+        [*git, "pack-objects", "-q", "--revs", "--stdout"],
+        input=f"{new}\n^{old}\n".encode(),
+        capture_output=True,
+        check=True,
+    ).stdout
+    env = {
+        **os.environ,
+        "GIT_QUARANTINE_PATH": str(quarantine),
+        "GIT_OBJECT_DIRECTORY": str(quarantine),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(bare / "objects"),
+        "GIT_DIR": ".",
+    }
+    index = ["git", "index-pack", "--stdin", "--fix-thin"]
+    subprocess.run(index, input=packed, cwd=bare, env=env, stdout=subprocess.DEVNULL, check=True)
+    told = f"{old} {new} {layout.MAIN}\n".encode()
+    hook, listed = ["hooks/pre-receive"], ["git", "rev-list", "--objects", new, f"^{old}"]
+
+    def run(command: list[str]) -> None:
+        subprocess.run(
+            command, input=told, cwd=bare, env=env, stdout=subprocess.DEVNULL, check=True
+        )
+
+    return Row(
+        "`pre-receive` on a push of 1,000 approvals, to 1,000",
+        best(lambda: run(hook)),
+        "`git rev-list --objects`",
+        best(lambda: run(listed)),
+        "–",
+    )
+
+
 def main() -> None:
     """Build, measure, print."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -217,6 +264,7 @@ def main() -> None:
             decisions(root),
             at_time(root),
             recorded(root),
+            pre_receive(root),
         ]
         for row in rows:
             print(row)

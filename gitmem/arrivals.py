@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem import ids, layout
-from gitmem.audit import Finding, Report, unreviewed
 from gitmem.errors import BadInputError
+from gitmem.findings import Finding, Report, unreviewed
 from gitmem.git import program
 from gitmem.git.bulk import NOTHING_BORROWED, Borrowed
 from gitmem.git.objects import Objects

@@ -4,38 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from gitmem import ids, index, layout, views, witness
 from gitmem.errors import GitmemError
+from gitmem.findings import Finding, Report, unreviewed
 from gitmem.git import refs
 from gitmem.memory import Memory
 from gitmem.model import entries
-from gitmem.model.approval import Trust, anyone, kind_of
-from gitmem.model.history import Commit
+from gitmem.model.approval import anyone
 from gitmem.model.rule import RULE
 from gitmem.store import Store, is_customary
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that a person should look at, and the way out of it. `tier` None: of no tier."""
-
-    kind: str
-    tier: str | None
-    commit: str | None
-    entry: str | None
-    message: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What `verify` found, and how much it looked at."""
-
-    findings: tuple[Finding, ...]
-    commits: int
-    entries: int
 
 
 def verify(memory: Memory, *, scope: str | None = None) -> Report:
@@ -95,24 +73,6 @@ def _unreviewed(store: Store) -> Iterator[Finding]:
     to_blame = [(found.commit, key) for key in ledger.view.held for found in ledger.culprits(key)]
     for commit, key in sorted(to_blame, key=lambda pair: (ledger.position[pair[0]], pair[1])):
         yield unreviewed(store.tier, store.objects.commit(commit), key, store.signed or anyone)
-
-
-def unreviewed(tier: str, commit: Commit, key: str, trust: Trust) -> Finding:
-    """What is to be said of a commit that left an entry as nobody approved it.
-
-    `trust` says which approvals count: this one may only lack a signature.
-    """
-    id_ = ids.entry_id(key)
-    unsigned = kind_of(commit) != kind_of(commit, trust)
-    lacking = "in a merge or revert that no allowed signer signed"
-    return Finding(
-        "not-signed" if unsigned else "unreviewed",
-        tier,
-        commit.id,
-        id_,
-        f"{commit.id[:12]} changes {id_} {lacking if unsigned else 'without approval'}",
-        f"gitmem adopt {commit.id[:12]} (review it), or gitmem revert {commit.id[:12]} (take it back)",
-    )
 
 
 def _start(store: Store) -> Iterator[Finding]:

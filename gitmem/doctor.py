@@ -23,8 +23,8 @@ from gitmem import (
     sessionfiles,
     sessions,
 )
-from gitmem.audit import Finding
 from gitmem.errors import BadInputError, GitmemError
+from gitmem.findings import Finding
 from gitmem.git import checkout, discover, health, hostremote, program, refs, tierrepo
 from gitmem.git.health import Remote
 from gitmem.layout import TierPlace, Tiers

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitmem import doctor
-from gitmem.audit import Finding
+from gitmem.findings import Finding
 from gitmem.git import tierrepo
 from gitmem.memory import Draft, Memory, open_memory
 

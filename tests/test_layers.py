@@ -54,6 +54,7 @@ LAYERS = {
     "gitmem.memory": Layer.USE_CASES,
     "gitmem.tiersetup": Layer.USE_CASES,
     "gitmem.adoption": Layer.USE_CASES,
+    "gitmem.findings": Layer.USE_CASES,
     "gitmem.audit": Layer.USE_CASES,
     "gitmem.settings": Layer.USE_CASES,
     "gitmem.server": Layer.USE_CASES,

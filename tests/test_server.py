@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from build import ANN, Builder
+from servers import AGENT, REVIEWER, Remote
 
 from gitmem import server
 from gitmem.errors import BadInputError
@@ -441,3 +442,30 @@ def test_a_push_of_many_refs_is_one_process(there: Server, tmp_path: Path) -> No
 
     assert there.push(*(f"{tip}:{CANDIDATE}cand_{n}" for n, tip in enumerate(tips))) == ""
     assert log.read_text() == "started\n"
+
+
+def test_on_real_servers(
+    remote: Remote, tmp_path: Path, keys: Any, run_git: RunGit, sealed_home: Path
+) -> None:
+    """Over a path, http and ssh: the agent proposes and does not approve, a forged approval is
+    refused, the reviewer's signed one goes through.
+    """
+    repo = Builder.at(tmp_path)
+    there = Server(repo, remote.git_dir, repo.approve(repo.root, {"a": "A"}, "cand_a"))
+    assert there.push(f"{there.main}:{MAIN}", to=remote.url(REVIEWER)) == ""
+    server.install(remote.git_dir)
+    tip = repo.propose(there.main, {"b": "B"}, "cand_b")
+    forged = repo.apply(there.main, tip, "cand_b")
+    branch = f"{CANDIDATE}cand_b"
+
+    assert there.push(f"{tip}:{branch}", to=remote.url(AGENT)) == ""
+    if remote.server is not None:
+        # A path has no accounts.
+        there.config("approvers", REVIEWER)
+        refused = there.push(f"{forged}:{MAIN}", to=remote.url(AGENT))
+        assert refused.endswith("'agent' may not decide here; ask reviewer")
+    there.config("approvers", "ann@example.org")
+    signed = Signed(there, keys, run_git)
+    assert "no allowed signer signed" in there.push(f"{forged}:{MAIN}", to=remote.url(REVIEWER))
+    moves = (f"{signed.sign(forged)}:{MAIN}", f":{branch}")
+    assert there.push(*moves, to=remote.url(REVIEWER)) == ""

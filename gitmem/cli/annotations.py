@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from gitmem import ids
-from gitmem.audit import Finding
+from gitmem.findings import Finding
 from gitmem.model.entries import path_of
 from gitmem.visible import visible
 

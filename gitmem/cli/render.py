@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from gitmem import clock, ids
-from gitmem.audit import Finding, Report
 from gitmem.differences import unified
 from gitmem.dropbox import Dropped
+from gitmem.findings import Finding, Report
 from gitmem.model.candidates import Candidate
 from gitmem.model.events import Event
 from gitmem.stories import Chapter, Story

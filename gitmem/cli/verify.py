@@ -10,7 +10,7 @@ from gitmem.cli.common import State, emit, emit_json, json_option, note, scope_o
 from gitmem.errors import BadInputError, ExitCode
 
 if TYPE_CHECKING:
-    from gitmem.audit import Report
+    from gitmem.findings import Report
 
 FORMATS = ("text", "json", "github", "gitlab")
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from gitmem.audit import Finding
 from gitmem.cli import annotations
+from gitmem.findings import Finding
 
 FOUND = Finding(
     "unreviewed",
