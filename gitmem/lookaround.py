@@ -103,7 +103,7 @@ def _check_free(folder: Path) -> None:
         return
     if folder.exists() or folder.is_symlink():
         raise ConflictError(
-            "folder-in-the-way",
+            "folder-not-empty",
             f"'{folder}' has something in it already",
             hint="name a folder that is not there, or an empty one",
         )

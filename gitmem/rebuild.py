@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from gitmem import views
+from gitmem import trust, views
 from gitmem.errors import BadInputError, NotFoundError, ObjectMissingError
 from gitmem.git.program import GitFailedError
 from gitmem.memory import Memory
@@ -103,10 +103,11 @@ def present(memory: Memory, of: Rebuilt) -> Given:
 
 
 class _Tier:
-    """A durable tier, of which each pin is judged once."""
+    """A durable tier under an approval setting, of which each pin is judged once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, approval: str) -> None:
         self.store = store
+        self.approval = approval
         self.reader = replay.Reader(store.tier, store.objects.data)
         self._steps: dict[str, Step] = {}
         self._standing: dict[str, Standing] = {}
@@ -116,7 +117,9 @@ class _Tier:
         if commit not in self._standing:
             if commit not in self._steps:
                 objects = self.store.objects
-                self._steps |= replay.steps(objects, self.store.ledger_at(commit))
+                self._steps |= replay.steps(
+                    objects, self.store.ledger_at(commit, approval=self.approval)
+                )
             found = self._standing[commit] = replay.standing(self._steps, commit)
             contents = (one.content for one in found.approved.values())
             self.store.objects.load(content.id for content in contents if content.regular)
@@ -128,7 +131,8 @@ class _Builder:
         sessions = memory.sessions()
         self.records = sessions.record(session)
         self.folder: SessionFolder = sessions.folder(session)
-        self.tiers = {name: _Tier(memory.store(name)) for name in memory.scopes}
+        self.stores = {name: memory.store(name) for name in memory.scopes}
+        self.tiers: dict[tuple[str, str], _Tier] = {}
         self.scan = cache(scan.scan)
 
     def all(self) -> list[Rebuilt]:
@@ -147,7 +151,10 @@ class _Builder:
             pin = record.pins.get(tier)
             if pin is None:
                 continue
-            found = self._session(pin, built) if tier == "session" else self._durable(tier, pin)
+            if tier == "session":
+                found = self._session(pin, built)
+            else:
+                found = self._durable(tier, pin, built.approval.get(tier, trust.OPEN))
             if isinstance(found, Difference):
                 differences.append(found)
             else:
@@ -160,7 +167,7 @@ class _Builder:
             )
             if text.digest == built.digest:
                 return Rebuilt(record, built, text)
-        differences += _settings(built)
+        differences += self._settings(built)
         if text is not None and not differences:
             differences.append(_unexplained(built, text))
         return Rebuilt(record, built, text, tuple(differences))
@@ -175,10 +182,12 @@ class _Builder:
         ids = sorted({id_ for ids_ in named for id_ in ids_.get("session", ())})
         return Difference("session-forgotten", "the session's own text was forgotten", tuple(ids))
 
-    def _durable(self, tier: str, pin: str) -> list[tiers.Memory] | Difference:
-        if tier not in self.tiers:
+    def _durable(self, tier: str, pin: str, approval: str) -> list[tiers.Memory] | Difference:
+        if tier not in self.stores:
             return Difference("tier-missing", f"there is no {tier} memory here any more")
-        known = self.tiers[tier]
+        if (tier, approval) not in self.tiers:
+            self.tiers[tier, approval] = _Tier(self.stores[tier], approval)
+        known = self.tiers[tier, approval]
         try:
             if not known.store.objects.exists(pin):
                 raise ObjectMissingError(pin, "is missing")
@@ -187,14 +196,18 @@ class _Builder:
             what = f"the {tier} memory at {pin[:10]} can't be read: {error.message}"
             return Difference("object-missing", what)
 
-
-def _settings(built: Built) -> list[Difference]:
-    """What counted as approved by another measure than today's."""
-    found: list[Difference] = []
-    if built.rule != RULE:
-        what = f"it was judged by merge rule {built.rule}, and this gitmem has {RULE}"
-        found.append(Difference("rule-changed", what))
-    return found
+    def _settings(self, built: Built) -> list[Difference]:
+        """What counted as approved by another measure than today's."""
+        found: list[Difference] = []
+        if built.rule != RULE:
+            what = f"it was judged by merge rule {built.rule}, and this gitmem has {RULE}"
+            found.append(Difference("rule-changed", what))
+        for tier, approval in built.approval.items():
+            store = self.stores.get(tier)
+            if store is not None and approval not in (trust.OPEN, trust.name(store.place.git_dir)):
+                what = f"other signers' approvals count in the {tier} memory now"
+                found.append(Difference("approval-changed", what))
+        return found
 
 
 def _unexplained(built: Built, text: Context) -> Difference:

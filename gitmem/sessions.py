@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from gitmem import clock, ids, layout, records, sessionfiles, views
+from gitmem import clock, ids, layout, records, sessionfiles, trust, views
 from gitmem.errors import BadInputError, ConflictError, GitmemError, NotFoundError
 from gitmem.git import refs
 from gitmem.layout import TierPlace, Tiers
@@ -293,7 +293,7 @@ class Sessions:
             built = built_of(
                 given.context,
                 options,
-                approval=dict.fromkeys(given.pins, "open"),
+                approval=self._approval(),
                 rule=RULE,
                 given=part.given,
                 unreviewed=((one.tier, one.id) for one in given.unreviewed),
@@ -330,6 +330,11 @@ class Sessions:
                 )
             pins = {tier: pin for tier, pin in started[0].pins.items() if tier != "session"}
         return SessionPart(tuple(read.text.memories(read.commit or "")), frozenset(had), pins)
+
+    def _approval(self) -> dict[str, str]:
+        """Under which setting each durable tier is judged."""
+        places = (self.found.user, self.found.project)
+        return {place.scope: trust.name(place.git_dir) for place in places if place is not None}
 
     def _record_context(self, session: str, pins: Mapping[str, str], built: Built) -> list[str]:
         """Record a context; what could not be is a warning."""

@@ -123,12 +123,17 @@ class Store:
         git_dir = self.place.git_dir
         return Signed(self.objects, git_dir, trust.read(git_dir), remember=self._remember)
 
-    def ledger_at(self, commit: str) -> Ledger:
-        """The judgements on the approval line of any commit."""
+    def ledger_at(self, commit: str, *, approval: str | None = None) -> Ledger:
+        """The judgements on the approval line of any commit.
+
+        With `approval` `open` signatures have no say; otherwise today's setting holds.
+        """
+        present = trust.name(self.place.git_dir)
+        signed = None if approval == trust.OPEN else self._trust(present)
         self.objects.prefetch([commit])
-        if self.signed is not None:
-            self.signed.prepare(commit)
-        return judge(self.objects, commit, trust=self.signed or anyone)
+        if signed is not None:
+            signed.prepare(commit)
+        return judge(self.objects, commit, trust=signed or anyone)
 
     def approved(self) -> dict[str, Blob]:
         """The approved entries, by key."""

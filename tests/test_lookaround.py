@@ -102,7 +102,7 @@ def test_a_place_that_is_taken(memory: Memory, tmp_path: Path) -> None:
     for name in ("full", "file", "link"):
         with pytest.raises(GitmemError) as caught:
             lookaround.lay_out(memory, "s1", None, tmp_path / name)
-        assert caught.value.reference == "folder-in-the-way"
+        assert caught.value.reference == "folder-not-empty"
 
     assert list((tmp_path / "full").iterdir()) == [tmp_path / "full" / "mine"]
 

@@ -28,8 +28,6 @@ from gitmem.store import Store
 
 FORMAT = "gitmem-log"
 VERSION = 1
-# The approval setting under which a log was judged.
-OPEN = "open"
 
 Snapshot = str | dict[str, str] | None
 
@@ -53,7 +51,8 @@ def written(stores: Sequence[Store], *, since: int | None = None) -> list[dict[s
         "records": len(records),
         "since": None if since is None else clock.rfc3339(since),
         "tiers": {
-            store.tier: {"tip": store.main(), "rule": RULE, "approval": OPEN} for store in stores
+            store.tier: {"tip": store.main(), "rule": RULE, "approval": store.approval}
+            for store in stores
         },
     }
     return [header, *({"n": number, **record} for number, record in enumerate(records, 1))]

@@ -199,7 +199,7 @@ def test_the_files_of_that_time(cli: Any, session: str, tmp_path: Path) -> None:
     assert result.stdout.splitlines()[0].startswith(f"project memory: {place}/project, ")
     assert result.stderr == f"to take it away: gitmem replay --done {place}\n"
     assert "Use 2 spaces." in (place / "project" / "pref_indent.md").read_text()
-    assert cli.error("replay", session, "--checkout", str(place)) == "folder-in-the-way"
+    assert cli.error("replay", session, "--checkout", str(place)) == "folder-not-empty"
     assert cli.done("replay", "--done", str(place)).splitlines() == [
         f"{place}/project: taken away",
         f"{place}/user: taken away",
