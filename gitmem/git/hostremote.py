@@ -99,9 +99,9 @@ def tip_of_main(remote: Remote, git_dir: Path, *, ask: bool) -> str | None:
     """
     args = ("ls-remote", "--", remote.url, layout.MAIN)
     listed = _run(args, remote, git_dir, ask=ask)
-    return next(
-        (line.split()[0] for line in listed.splitlines() if line.endswith(layout.MAIN)), None
-    )
+    # git gives each ref that ends so, such as a mirror's `refs/mirror/refs/heads/memory/main`.
+    tips = dict(line.split("\t")[::-1] for line in listed.splitlines())
+    return tips.get(layout.MAIN)
 
 
 def fetch(remote: Remote, git_dir: Path, refspecs: Iterable[str], *, ask: bool) -> None:
