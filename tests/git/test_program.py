@@ -131,12 +131,21 @@ def test_neither_replacements_nor_grafts_have_a_say(repo: Path) -> None:
     assert (result.text, result.message) == ("tip\none", "")
 
 
-def test_no_terminal_is_asked(tmp_path: Path, fake_git: Path) -> None:
+def test_no_terminal_is_asked(fake_git: Path) -> None:
     """Git's input is empty where nothing is given, so that no run waits for a person."""
     fake_git.write_text("#!/bin/sh\nexec cat\n")
-
-    assert program.run("anything").out == b""
-    assert program.run("anything", input=b"given").out == b"given"
+    own = os.dup(0)
+    reading, writing = os.pipe()
+    os.write(writing, b"what a person types")
+    os.close(writing)
+    os.dup2(reading, 0)
+    try:
+        assert program.run("anything").out == b""
+        assert program.run("anything", input=b"given").out == b"given"
+    finally:
+        os.dup2(own, 0)
+        os.close(own)
+        os.close(reading)
 
 
 # -- what comes back -------------------------------------------------------------------------------
@@ -261,13 +270,16 @@ def test_a_git_that_does_not_listen(fake_git: Path) -> None:
     assert caught.value.context == "fatal: no such thing"
 
 
-def test_ctrl_c_does_not_reach_a_conversation(fake_git: Path) -> None:
-    """A git in the middle of a transaction is in a group of its own."""
+def test_ctrl_c_does_not_reach_a_conversation(fake_git: Path, tmp_path: Path) -> None:
+    """A git in the middle of a transaction is in a group of its own, with what it was given to keep."""
     fake_git.write_text("#!/bin/sh\nexec cat\n")
-
-    with program.start("x") as process:
-        assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
-        process.communicate(b"")
+    with (tmp_path / "lock").open("wb") as kept, (tmp_path / "other").open("wb") as other:
+        with program.start("x", keep=(kept.fileno(),)) as process:
+            files = {path.name for path in Path(f"/proc/{process.pid}/fd").iterdir()}
+            assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
+            process.communicate(b"")
+        assert str(kept.fileno()) in files
+        assert str(other.fileno()) not in files
 
 
 # -- the user's own terminal -----------------------------------------------------------------------
