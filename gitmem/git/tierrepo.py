@@ -44,7 +44,8 @@ def draft(parent: Path) -> Iterator[Path]:
     Removes what killed processes left of theirs.
     """
     for left in parent.glob(f"{_DRAFT}*"):
-        if not _runs(left.name.removeprefix(_DRAFT).partition("-")[0]):
+        ours = left.is_dir() and not left.is_symlink()
+        if ours and not _runs(left.name.removeprefix(_DRAFT).partition("-")[0]):
             shutil.rmtree(left)
     made = Path(tempfile.mkdtemp(dir=parent, prefix=f"{_DRAFT}{os.getpid()}-"))
     try:
@@ -340,7 +341,7 @@ def _blob_id(file: Path) -> str | None:
 def _runs(pid: str) -> bool:
     try:
         os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
+    except (ValueError, OverflowError, ProcessLookupError):
         return False
     except PermissionError:
         return True
