@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -62,13 +63,13 @@ class Server:
     programs: ClassVar[dict[str, str]]
 
     def __init__(self) -> None:
-        self.missing()
+        self.check_installed()
         self.folder = Path(tempfile.mkdtemp(prefix="gitmem-server-"))
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._count = 0
 
-    def missing(self) -> None:
+    def check_installed(self) -> None:
         """Skip the test that asks, and say why, where a program of this server is not installed."""
         helpers = {"setpriv": "util-linux", "unshare": "util-linux"}
         for program, package in (self.programs | helpers).items():
@@ -134,6 +135,10 @@ class HttpServer(Server):
     """`git http-backend` behind apache2; both accounts may push, and hooks see REMOTE_USER."""
 
     programs: ClassVar[dict[str, str]] = {"apache2": "apache2", "htpasswd": "apache2-utils"}
+
+    def check_installed(self) -> None:
+        super().check_installed()
+        _as_nobody()
 
     def __init__(self) -> None:
         super().__init__()
@@ -348,10 +353,12 @@ def _git(*args: str) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+    """A port that nobody has, and that no system gives to whoever connects to another."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def _listens(port: int) -> bool:
