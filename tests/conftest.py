@@ -51,6 +51,7 @@ _DROPPED = {
     "LESS",
     "NO_COLOR",
     "PAGER",
+    "PYTHONUNBUFFERED",
     "SSH_ASKPASS",
 }
 _DROPPED_PREFIXES = ("GIT_", "GITMEM_", "XDG_", "LC_")

@@ -100,7 +100,13 @@ class Program(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             # What we print is UTF-8 whatever the locale says: programs read it.
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-        sys.exit(int(self._run(given, extra)))
+        code = int(self._run(given, extra))
+        try:
+            sys.stdout.flush()
+        except OSError:
+            # That was told, or is of no interest; at exit Python would complain once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for, and have all of its output written."""
@@ -108,8 +114,7 @@ class Program(click.Group):
             done: object = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Whoever reads us has seen enough; at exit Python would complain once more.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # Whoever reads us has seen enough.
             return ExitCode.DONE
         return done
 
