@@ -15,8 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
 
 from gitmem.memory import Draft, Memory, open_memory
 
@@ -52,20 +54,15 @@ WORKFLOW, INCLUDE, PRE_COMMIT = map(yaml.safe_load, _blocks("yaml"))
     ],
     ids=["action", "workflow", "template-spec", "template", "include"],
 )
-def test_the_forges_schemas_accept_it(document: Any, schema: str, tmp_path: Path) -> None:
+def test_the_forges_schemas_accept_it(document: Any, schema: str) -> None:
     """Each file is what its forge says that it must be, and a wrong key is noticed."""
+    rules = get_builtin_schema(f"vendor.{schema}")
+    validator = jsonschema.validators.validator_for(rules)(rules)
     # YAML 1.1 reads a workflow's key `on` as true.
     right = {"on" if key is True else key: value for key, value in document.items()}
-    given = tmp_path / "given.json"
-    codes = []
-    for written in (right, {**right, "jobs": 1, "runs": 1, "stages": 1, "include": 1}):
-        given.write_text(json.dumps(written), encoding="utf-8")
-        command = [PROGRAMS / "check-jsonschema", "--builtin-schema", f"vendor.{schema}", given]
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-        codes.append((done.returncode, done.stdout if written is right else ""))
 
-    assert codes[0][0] == 0, codes[0][1]
-    assert codes[1][0] == 1
+    assert [error.message for error in validator.iter_errors(right)] == []
+    assert not validator.is_valid({**right, "jobs": 1, "runs": 1, "stages": 1, "include": 1})
 
 
 def test_no_strangers_text_becomes_a_script() -> None:
