@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import build
+from bench import build, review
 from gitmem import clock, layout, server
 from gitmem.memory import Draft, Memory, open_memory
 from gitmem.model.context import Options
@@ -243,6 +243,28 @@ def pre_receive(root: Path) -> Row:
     )
 
 
+def reviews(root: Path) -> list[Row]:
+    """A review of 500 candidates on 1,000 entries, and the keys that 50 candidates take."""
+    host = build.host(root / "review")
+    memory = build.opened(host)
+    build.approve(memory, 1000)
+    waiting = review.queue(memory, 500)
+    folder = memory.store("project").place.folder
+    diff = ("git", "diff", f"memory/main...memory/candidate/{waiting[0]}")
+    plain = best(process(*diff, cwd=folder or host))
+    first = best(lambda: review.first_screen(host), runs=3)
+    key = review.key_to_screen(host, [" ", "y"] * 20)
+    keys = review.keys_for_fifty(build.host(root / "fifty"))
+    yardstick = "`git diff` of one candidate"
+    return [
+        Row("`gitmem review` to its first screen, 500 candidates", first, yardstick, plain, "–"),
+        Row("from a key to the next screen there, median", key, yardstick, plain, "50 ms"),
+        Row(
+            "keys for 50 candidates, 5 to edit and 5 in conflict (no ms)", keys, "one each", 50, "–"
+        ),
+    ]
+
+
 def main() -> None:
     """Build, measure, print."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -265,6 +287,7 @@ def main() -> None:
             at_time(root),
             recorded(root),
             pre_receive(root),
+            *reviews(root),
         ]
         for row in rows:
             print(row)

@@ -359,6 +359,8 @@ class Memory:
         name = name.removeprefix("memory/candidate/")
         near: list[tuple[Store, Stub]] = []
         for store in self.stores(scope):
+            if (stub := store.open_stub(name)) is not None:
+                return store, stub
             stubs = store.stubs()
             exact = [stub for stub in stubs if stub.id == name]
             if exact:

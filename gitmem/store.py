@@ -209,6 +209,14 @@ class Store:
         order = {state: place for place, state in enumerate(candidates.STATES)}
         return sorted(found.values(), key=lambda stub: (stub.id, order[stub.state]))
 
+    def open_stub(self, id_: str) -> Stub | None:
+        """The candidate whose branch is open here, as `stubs` has it, without a look at any other."""
+        ledger, ref = self.ledger(), layout.candidate_ref(id_)
+        tip = refs.read(self.place.git_dir, ref) if ids.is_candidate_id(id_) else None
+        if tip is None or tip in ledger.inside:
+            return None
+        return self._stub(id_, "pending", tip, ref, ledger)
+
     def pending(self) -> list[Stub]:
         """The candidates that wait for a decision."""
         return [stub for stub in self.stubs() if stub.state == "pending"]
@@ -217,23 +225,24 @@ class Store:
         """Every reading of every candidate, the one that counts before the others."""
         yield from self.decided_on_main()
         # A merge by hand leaves the branch, and its anchor, of what it applied.
-        git_dir, inside = self.place.git_dir, self.ledger().inside
+        git_dir, ledger = self.place.git_dir, self.ledger()
+        inside = ledger.inside
         heads = refs.listed(git_dir, layout.CANDIDATES)
         for ref, tip in heads.items():
             id_ = ref.removeprefix(layout.CANDIDATES)
             if ids.is_candidate_id(id_) and tip not in inside:
-                yield self._stub(id_, "pending", tip, ref)
+                yield self._stub(id_, "pending", tip, ref, ledger)
         closed = self._still_closed()
         ended = {commit for stub in closed for commit in (*stub.line.commits, stub.decided)}
         for ref, tip in refs.listed(git_dir, "refs/remotes/").items():
             remote, found, id_ = ref.removeprefix("refs/remotes/").partition("/memory/candidate/")
             open_ = tip not in ended and tip not in inside
             if found and open_ and ids.is_candidate_id(id_):
-                yield replace(self._stub(id_, "pending", tip, ref), remote=remote)
+                yield replace(self._stub(id_, "pending", tip, ref, ledger), remote=remote)
         yield from closed
         for ref, tip in refs.listed(git_dir, layout.KEPT).items():
             if tip not in ended and tip not in inside:
-                yield self._stub(ref.removeprefix(layout.KEPT), "withdrawn", tip, ref)
+                yield self._stub(ref.removeprefix(layout.KEPT), "withdrawn", tip, ref, ledger)
 
     def decided_on_main(self) -> list[Stub]:
         """The candidates that the approval line has, as the last event on it left them."""
@@ -281,13 +290,14 @@ class Store:
     def _reopened(self, closed: Sequence[Stub]) -> set[str]:
         """What the candidates that there are, open, applied or closed again, name as reopened."""
         tips = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
+        ledger = self.ledger()
         stubs = [
-            self._stub(id_, "pending", tip, ref)
+            self._stub(id_, "pending", tip, ref, ledger)
             for ref, tip in tips.items()
             if (id_ := _named(ref)) is not None
         ]
         lines = [stub.line for stub in (*stubs, *closed) if stub.fault is None]
-        applied = [line for judgement in self.ledger().line for line in judgement.applied]
+        applied = [line for judgement in ledger.line for line in judgement.applied]
         found: set[str] = set()
         for line in (*lines, *applied):
             message = self.objects.commit(line.first).message
@@ -312,18 +322,18 @@ class Store:
             return None
         event = trailers.parse(closing.message).first(trailers.EVENT)
         state: State = "superseded" if event == "candidate.superseded" else "discarded"
-        stub = self._stub(closed_by(ref), state, closing.parents[0], ref)
+        stub = self._stub(closed_by(ref), state, closing.parents[0], ref, self.ledger())
         return replace(stub, decided=closing.id)
 
-    def _stub(self, id_: str, state: State, tip: str, ref: str) -> Stub:
+    def _stub(self, id_: str, state: State, tip: str, ref: str, ledger: Ledger) -> Stub:
         try:
-            return Stub(id_, state, tip, ref, self._line(id_, tip))
+            return Stub(id_, state, tip, ref, self._line(id_, tip, ledger))
         except ObjectMissingError as error:
             return Stub(id_, state, tip, ref, Applied(id_, (tip,)), fault=error.message)
 
-    def _line(self, id_: str, tip: str) -> Applied:
+    def _line(self, id_: str, tip: str, ledger: Ledger) -> Applied:
         """The candidate's own commits, from its first to `tip`."""
-        own = Ancestry(self.objects, self.ledger()).own_line(self.main(), tip)
+        own = Ancestry(self.objects, ledger).own_line(ledger.line[-1].commit, tip)
         mine = [line for line in candidates_in(own, id_) if line.id == id_]
         return mine[-1] if mine else Applied(id_, (tip,))
 
@@ -501,12 +511,12 @@ class Store:
 
     def _log_stubs(self) -> Iterator[Stub]:
         """The candidates that the approval line has not, reopened ones included."""
-        inside = self.ledger().inside
+        ledger = self.ledger()
         heads = refs.listed(self.place.git_dir, layout.CANDIDATES, "refs/remotes/", layout.KEPT)
         for ref, tip in heads.items():
             id_ = _named(ref)
-            if id_ is not None and tip not in inside and tip not in self.ledger().position:
-                stub = self._stub(id_, "pending", tip, ref)
+            if id_ is not None and tip not in ledger.inside and tip not in ledger.position:
+                stub = self._stub(id_, "pending", tip, ref, ledger)
                 if stub.fault is None:
                     yield stub
         yield from self.closed()
@@ -614,7 +624,8 @@ class Store:
             if tip is not None
             and (
                 found.remote is None
-                or self._stub(found.id, "pending", tip, name).line.first == found.first
+                or self._stub(found.id, "pending", tip, name, self.ledger()).line.first
+                == found.first
             )
         ]
 

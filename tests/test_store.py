@@ -70,7 +70,10 @@ class Repo:
     def states(self) -> dict[str, list[str]]:
         """The states of all candidates by id, in the order of the list."""
         found: dict[str, list[str]] = {}
-        for stub in self.store.stubs():
+        store = self.store
+        for stub in store.stubs():
+            # The short way to an open candidate must lead to the one that the long way has first.
+            assert stub.id in found or store.open_stub(stub.id) in (None, stub)
             found.setdefault(stub.id, []).append(stub.state)
         return found
 
@@ -185,6 +188,21 @@ def test_a_branch_of_a_remote(repo: Repo) -> None:
     repo.ref(layout.candidate_ref(NAME), edited)
 
     assert (repo.only().tip, repo.only().remote) == (edited, None)
+
+
+def test_the_short_way_to_an_open_candidate(repo: Repo) -> None:
+    """It is found without the others, also where it was applied and moved on."""
+    main = repo.main(repo.make.root)
+    tip = repo.branch(main, {"a": "A."})
+    assert repo.store.open_stub(NAME) == repo.only()
+    assert repo.store.open_stub("cand_2026_bbbbbbbb") is None
+    assert repo.store.open_stub("../../main") is None
+
+    repo.main(repo.make.apply(main, tip, NAME))
+    repo.ref(layout.candidate_ref(NAME), repo.make.commit([tip], {"a": "B."}))
+
+    assert repo.store.open_stub(NAME) == repo.store.stubs()[0]
+    assert repo.states() == {NAME: ["pending", "applied"]}
 
 
 def test_two_candidates_of_one_name_stay_two(repo: Repo) -> None:
