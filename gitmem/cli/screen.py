@@ -217,7 +217,8 @@ def _blocks(sheet: Sheet) -> Iterator[Line]:
             version.block(tier) or "" if version else ""
             for version in (changed.before, changed.after)
         )
-        size = f"{len(after) - len(before):+} characters"
+        more = len(after) - len(before)
+        size = f"{more:+} {'character' if abs(more) == 1 else 'characters'}"
         header, _, body = after.partition("\n")
         if changed.verb == "new" and changed.after and body == changed.after.body:
             yield (Span(one_line(f"{size}: {header} and the text above")),)
