@@ -37,13 +37,16 @@ class Place:
 
 
 def find(source: Mapping[str, Any]) -> Place | None:
-    """The place that a piece of evidence names; None where no transcript of the session is here."""
+    """The place that a piece of evidence names; None where no transcript of the session can be read."""
     session = source.get("sessionId")
     path = _transcript(session) if isinstance(session, str) else None
     if path is None:
         return None
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        return _searched(path, enumerate(stream, 1), source)
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return _searched(path, enumerate(stream, 1), source)
+    except OSError:
+        return None
 
 
 def _transcript(session: str) -> Path | None:

@@ -77,8 +77,10 @@ def visible(text: str, *, multiline: bool = False) -> str:
     """`text` with each hidden character written as `<U+202E>`.
 
     Line feeds and tabs stay only where `multiline` is set. Emoji keep the joiners and selectors
-    that they need; letters of every script, their accents and CJK are left as they are.
+    that they need; letters of every script, their accents and CJK are left as they are, apart from
+    those that pass for Latin ones in the midst of Latin letters.
     """
+    text = _without_disguises(text)
     probe = text.replace("\n", "").replace("\t", "") if multiline else text
     if probe.isprintable() and (probe.isascii() or not _blank_char().search(probe)):
         return text
@@ -118,8 +120,24 @@ def mixed_script_words(text: str) -> list[str]:
     """
     if text.isascii() or not _twin().search(text):
         return []
-    words = dict.fromkeys(_word().findall(text))
-    return [word for word in words if _twin().search(word) and any(map(_is_latin, word))]
+    return [word for word in dict.fromkeys(_word().findall(text)) if _is_mixed(word)]
+
+
+def _without_disguises(text: str) -> str:
+    """`text` with the letters that make a word one of two scripts written out."""
+    if text.isascii() or not _twin().search(text):
+        return text
+    return _word().sub(
+        lambda word: _twin().sub(_code_point, word[0]) if _is_mixed(word[0]) else word[0], text
+    )
+
+
+def _code_point(char: re.Match[str]) -> str:
+    return f"<U+{ord(char[0]):04X}>"
+
+
+def _is_mixed(word: str) -> bool:
+    return _twin().search(word) is not None and any(map(_is_latin, word))
 
 
 def _is_latin(char: str) -> bool:

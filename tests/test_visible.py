@@ -124,7 +124,7 @@ def test_no_code_point_gets_past_alone() -> None:
         char = chr(code)
         if unicodedata.category(char) in ("Cn", "Co", "Lo") and code > 0x20000 and code % 97:
             continue  # large uniform blocks: a sample of them
-        hidden = is_hidden(char)
+        hidden = is_hidden(char) or bool(mixed_script_words(f"a{char}b"))
         assert visible(f"a{char}b") == (f"a<U+{code:04X}>b" if hidden else f"a{char}b")
         if unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp"):
             assert hidden
@@ -150,3 +150,19 @@ def test_no_code_point_gets_past_alone() -> None:
 def test_words_of_two_scripts_are_found(text: str, words: list[str]) -> None:
     """A word with Latin letters and another script's look-alikes is found, once, in order."""
     assert mixed_script_words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("log in at pаypal now", "log in at p<U+0430>ypal now"),
+        ("Αdmin, ѕudo", "<U+0391>dmin, <U+0455>udo"),
+        ("pa\u200bу", "pa<U+200B><U+0443>"),
+        ("cafе\u0301", "caf<U+0435>\u0301"),
+        ("Привет USB-кабель", "Привет USB-кабель"),
+    ],
+)
+def test_words_of_two_scripts_are_written_out(text: str, shown: str) -> None:
+    """The letters that only look Latin stand there as their code points, everywhere."""
+    assert visible(text) == shown
+    assert mixed_script_words(shown) == []

@@ -163,7 +163,7 @@ class Reviewer:
     def _look(self, turn: Turn) -> bool:
         """Show a candidate as it is now; False where it waits no more."""
         found = self.memory.find_candidate(turn.id, scope=turn.tier)
-        if found is None or found.state != "pending":
+        if found is None or found.id != turn.id or found.state != "pending":
             return False
         columns, rows = self.terminal.size
         coloured = self.terminal.coloured

@@ -121,11 +121,11 @@ def test_what_the_scan_finds(memory: Memory) -> None:
     """Findings stand beside the text, and what is hidden is written out."""
     (page,) = shown(sheet(memory, Draft("a", "Pa\u202eypal is pаypal\x1b[2J.", "fact")))
 
-    assert page[1] == "          {+Pa<U+202E>ypal is pаypal<U+001B>[2J.+}"
+    assert page[1] == "          {+Pa<U+202E>ypal is p<U+0430>ypal<U+001B>[2J.+}"
     assert [row for row in page if "(" in row][:3] == [
         "scan      hidden-text: a hidden character (U+202E) (kept out of every context)",
         "          hidden-text: a hidden character (U+001B) (low)",
-        "          mixed scripts: pаypal (it looks Latin and is not)",
+        "          mixed scripts: p<U+0430>ypal (it looks Latin and is not)",
     ]
 
 
