@@ -83,6 +83,16 @@ def changes(memory: Memory, found: Candidate) -> list[Changed]:
     return [_changed(store, item) for item in found.entries]
 
 
+def says(memory: Memory, found: Candidate, text: str) -> bool:
+    """Whether `text` stands, in whatever case, in a candidate's texts, its grounds or its names."""
+    store = memory.store(found.tier)
+    quoted = [str(source.get("evidence") or "") for source in found.sources]
+    texts = [store.text(item.content) or "" for item in found.entries]
+    names = [item.id for item in found.entries]
+    whole = "\n".join([found.id, *names, found.rationale, found.actor, *quoted, *texts])
+    return text.casefold() in whole.casefold()
+
+
 def _changed(store: Store, item: Proposed) -> Changed:
     after = item.result if item.conflict is None else item.content
     return Changed(

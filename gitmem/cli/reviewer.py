@@ -127,7 +127,7 @@ class Reviewer:
     def _one(self) -> Then:
         """Show the first candidate that is left and do what is wanted with it."""
         turn = self._left[0]
-        then = Then.ASK if self._look(turn) else Then.NEXT
+        then = Then.ASK if self._look(turn) else self.later(turn)
         while then is Then.ASK:
             then = self._act(self.terminal.key(self._question()))
         if then is Then.NEXT:
@@ -289,9 +289,9 @@ class Reviewer:
         self._say(f"{turn.id} waits again")
         return Then.SHOW
 
-    def later(self) -> Then:
-        """Leave it for another time."""
-        self._passed.add(self._view.turn[:2])
+    def later(self, turn: Turn | None = None) -> Then:
+        """Leave what is on the screen, or `turn`, for another time."""
+        self._passed.add((turn or self._view.turn)[:2])
         return Then.NEXT
 
     def apply_batch(self) -> Then:
@@ -387,15 +387,12 @@ class Reviewer:
 
     def transcript(self) -> Then:
         """The evidence where it was said, from the tools' own transcripts."""
-        rows: list[Line] = []
-        for source in self._view.found.sources:
-            place = transcripts.find(source)
-            if place is None:
-                rows += quoted(
-                    f"no transcript of session {source.get('sessionId')} is here", "note"
-                )
-            else:
-                rows += screen.transcript(place, self.terminal.size[0])
+        columns = self.terminal.size[0]
+        rows = [
+            row
+            for source in self._view.found.sources
+            for row in screen.transcript(source, transcripts.find(source), columns)
+        ]
         self._print(rows or quoted("it names no evidence", "note"), long=True)
         return Then.ASK
 
@@ -405,23 +402,14 @@ class Reviewer:
         self._sought = typed or self._sought
         if not typed and not self._sought:
             return Then.ASK
-        wanted = self._sought.casefold()
         for turn in [*self._left[1:], self._left[0]]:
             found = self.memory.find_candidate(turn.id, scope=turn.tier)
-            if found is not None and wanted in self._words(found):
+            if found is not None and differences.says(self.memory, found, self._sought):
                 self._left.remove(turn)
                 self._left.insert(0, turn)
                 return Then.SHOW
         self._say(f"none of those left says '{self._sought}'")
         return Then.ASK
-
-    def _words(self, found: Candidate) -> str:
-        """All that a search looks at."""
-        store = self.memory.store(found.tier)
-        texts = [store.text(item.content) or "" for item in found.entries]
-        names = [item.id for item in found.entries]
-        said = [str(source.get("evidence") or "") for source in found.sources]
-        return "\n".join([found.id, *names, found.rationale, found.actor, *said, *texts]).casefold()
 
     def help(self) -> Then:
         """What the keys do."""

@@ -228,13 +228,14 @@ def _blocks(sheet: Sheet) -> Iterator[Line]:
             yield from quoted(after)
 
 
-def transcript(place: Place, columns: int) -> list[Line]:
-    """A place in a transcript: where it is, and what was said around it."""
-    where = (
-        f"{place.path}, line {place.record}"
-        if place.record
-        else (f"{place.path} says nothing of the kind; it begins:")
-    )
+def transcript(source: Mapping[str, Any], place: Place | None, columns: int) -> list[Line]:
+    """What a piece of evidence quotes: where that is, and what was said around it."""
+    if place is None:
+        return quoted(f"no transcript of session {source.get('sessionId')} is here", "note")
+    if place.record is None:
+        where = f"{place.path} says nothing of the kind; it begins:"
+    else:
+        where = f"{place.path}, line {place.record}"
     rows: list[Line] = [(Span(one_line(where), "note" if place.record else "warn"),)]
     for record, speaker, text in place.texts:
         label = one_line(speaker)[: _MARGIN - 1]

@@ -36,6 +36,19 @@ def test_asks(cli: Any) -> None:
     assert result.stderr == f"discard {id_} (mem_pref_indent)? [y/N] nothing done\n"
 
 
+def test_for_good(cli: Any, run_git: Any) -> None:
+    """What is never to be proposed again is closed with that in its commit."""
+    id_ = cli.propose()
+
+    found = cli.json("discard", id_, "--yes", "--never")
+
+    folder = cli.at / ".custom-agent" / "memory"
+    said = run_git(
+        "log", "-1", "--format=%(trailers:key=Memory-Never,valueonly)", found["commit"], cwd=folder
+    )
+    assert said.strip() == "true"
+
+
 def test_unknown(cli: Any) -> None:
     """What is not there can't be closed."""
     assert cli("discard", "nothing", "--yes").exit_code == 1

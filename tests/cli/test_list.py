@@ -175,3 +175,24 @@ def test_one_bad_ref_hides_nothing(cli: Any, project: Path) -> None:
         f"refs/heads/memory/candidate/missing can't be read: the object {'1' * 40} is missing",
     ]
     assert "candidate.applied" in cli.done("log")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("TABS", ["a"]),
+        ("two spaces", ["b"]),
+        ("mem_c", ["c"]),
+        ("said so", ["a", "b", "c"]),
+        ("x", []),
+    ],
+)
+def test_grep(cli: Any, text: str, found: list[str]) -> None:
+    """Those that say something: in their text, their evidence, their rationale or their name."""
+    cli.propose("a", "No tabs.")
+    cli.propose("b", "B.", "--session", "s", "--evidence", "Two spaces!")
+    cli.propose("c", "C.")
+
+    listed = cli.json("list", "--grep", text)
+
+    assert [one["entries"][0].removeprefix("mem_") for one in listed] == found

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -112,3 +114,19 @@ def test_untrusted_text(cli: Any) -> None:
     id_ = cli.propose("a", "缩进\u202e 4 spaces")
 
     assert cli.done("show", id_).endswith("\n缩进<U+202E> 4 spaces")
+
+
+def test_the_evidence_in_its_transcript(cli: Any, sealed_home: Path) -> None:
+    """What was said around it, from the tool's own file; else that there is none."""
+    folder = sealed_home / ".claude" / "projects" / "-shop"
+    folder.mkdir(parents=True)
+    said = {"type": "user", "message": {"role": "user", "content": "Four spaces, please.\x1b[2J"}}
+    (folder / "s1.jsonl").write_text(json.dumps(said) + "\n", encoding="utf-8")
+    here = cli.propose("a", "A.", "--session", "s1", "--evidence", "Four spaces")
+    gone = cli.propose("b", "B.", "--session", "s2", "--evidence", "Four spaces")
+
+    assert cli.done("show", here, "--transcript").splitlines() == [
+        f"{folder / 's1.jsonl'}, line 1",
+        "user      Four spaces, please.<U+001B>[2J",
+    ]
+    assert cli.done("show", gone, "--transcript") == "no transcript of session s2 is here"
