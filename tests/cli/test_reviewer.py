@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from gitmem.cli.common import STATES
 from gitmem.memory import open_memory
 
 NO_MORE = "0 candidates to decide"
@@ -316,3 +321,34 @@ def test_agents_are_refused(cli: Any) -> None:
 
     assert cli.error("review", input="y\n") == "person-needed"
     assert states(cli) == {"pref_indent": "pending"}
+
+
+KEYS = st.sampled_from(
+    ["y", "n", "", "u", " ", "e", "v", "j", "k", "p", "/", "?", "a", "s", "m", "x"]
+)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(KEYS, max_size=12))
+def test_whatever_is_typed(cli: Any, cli_at: Any, tmp_path: Path, typed: list[str]) -> None:
+    """Each candidate ends in one state, nothing is applied without a `y`, and the counts are true."""
+    copy = shutil.copytree(cli.at, tmp_path / uuid.uuid4().hex, symlinks=True)
+    there = cli_at(copy)
+    for key in ("a", "b", "c"):
+        there.propose(key, f"{key.upper()}.", "--session", "s1")
+
+    result = there("review", input="".join(f"{line}\n" for line in typed))
+
+    listed = there.json("list", "--state", "all")
+    counted = {state: sum(one["state"] == state for one in listed) for state in STATES}
+    applied = [entry["id"] for entry in there.json("context")["entries"]]
+    assert result.exit_code == 0
+    assert sum(counted.values()) == len(listed) >= 3
+    assert counted["applied"] == len(applied) <= typed.count("y")
+    waiting = result.stdout.removesuffix("\n").rpartition("\n")[2].partition("; ")[2]
+    number = counted["pending"]
+    assert waiting == f"{number} candidate{'' if number == 1 else 's'} to decide"
