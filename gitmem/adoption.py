@@ -139,9 +139,9 @@ def _adopt_candidate(store: Store, found: Candidate, by: Person) -> Adopted:
                 hint=f"gitmem diff {found.id}",
             )
         contents = {item.key: _data(store, item.key, item.content) for item in found.entries}
-        told = _told(store, found)
+        told = grounds_of(store, found)
         id_ = _open(store, contents, found.rationale, told, _author(store, found))
-        _replace(store, found, id_, by)
+        supersede(store, found, id_, by)
     return Adopted(id_, tuple(item.id for item in found.entries), found.commit)
 
 
@@ -173,15 +173,15 @@ def _data(store: Store, key: str, content: Content) -> bytes | None:
     return None if content is None else store.objects.data(content.id)
 
 
-def _replace(store: Store, found: Candidate, successor: str, by: Person) -> None:
-    """Close a candidate as superseded by another."""
+def supersede(store: Store, found: Candidate, successor: str, by: Person) -> None:
+    """Close a candidate as superseded by another. Needs the process lock."""
     told = [(trailers.SUPERSEDED_BY, successor)]
     message = messages.closing("supersede", found.id, "", told)
     _, changes = store.write_closing(found, message, now_as(by))
     checkout.move(tierrepo.place_of(store.place), changes)
 
 
-def _told(store: Store, found: Candidate) -> list[tuple[str, str]]:
+def grounds_of(store: Store, found: Candidate) -> list[tuple[str, str]]:
     """The evidence and the priority that a candidate's commits name, as trailers again."""
     told: list[tuple[str, str]] = []
     for id_ in found.line.commits:
@@ -317,7 +317,7 @@ def reopen(memory: Memory, name: str, *, by: Person, scope: str | None = None) -
         )
     store = memory.store(found.tier)
     told = [(trailers.REOPENS, _closing(store, found))] if found.decided is not None else []
-    told += _told(store, found)
+    told += grounds_of(store, found)
     keys = [item.key for item in found.entries]
     message = messages.proposal(
         found.id, keys, found.rationale, told, actor=found.actor, reopened=True

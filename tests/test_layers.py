@@ -93,6 +93,7 @@ HOMES = {
     "os.posix_spawnp": GIT,
     "click": ("gitmem.cli",),
     "mcp": ("gitmem.mcp",),
+    "rapidfuzz": ("gitmem.review",),
     "os.environ": ENVIRONMENT,
     "os.environb": ENVIRONMENT,
     "os.getenv": ENVIRONMENT,

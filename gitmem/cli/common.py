@@ -17,6 +17,7 @@ from gitmem.errors import BadInputError, NeedsPersonError
 from gitmem.visible import visible
 
 if TYPE_CHECKING:
+    from gitmem.dropbox import Claim
     from gitmem.memory import Decision, Memory
     from gitmem.model.history import Person
 
@@ -196,7 +197,12 @@ def tell_left(decision: Decision) -> None:
     """Say on standard error which files were left alone, and what became of dropped ones."""
     for item in decision.left:
         warn(f"'{item.path}' in the memory folder was left as it is: {item.reason}")
-    for claim in decision.claimed:
+    tell_claimed(decision.claimed)
+
+
+def tell_claimed(claimed: Iterable[Claim]) -> None:
+    """Say on standard error what became of dropped files."""
+    for claim in claimed:
         if claim.candidate is not None:
             note(f"'{claim.path.name}' from the drop box is {claim.candidate} now")
         else:

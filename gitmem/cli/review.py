@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from gitmem.cli.common import State, note, scope_option
-
-if TYPE_CHECKING:
-    from gitmem.cli.reviewer import Turn
-    from gitmem.memory import Memory
+from gitmem.cli.common import State, note, scope_option, tell_claimed
 
 
 @click.command
@@ -23,19 +17,16 @@ def command(state: State, *, scope: str | None) -> None:
     Each decision is carried out at once. Where standard input is no terminal, each of its lines is
     a key.
     """
+    from gitmem import review
     from gitmem.cli.reviewer import Reviewer
     from gitmem.cli.terminal import Terminal
 
-    by = state.decider()
+    by, memory = state.decider(), state.memory
+    if scope != "user" and memory.dropped():
+        tell_claimed(memory.claim())
     with Terminal(plain=state.plain) as terminal:
-        reviewer = Reviewer(state.memory, lambda: _turns(state.memory, scope), by, terminal)
+        reviewer = Reviewer(memory, lambda: review.queue(memory, scope=scope), by, terminal)
         if reviewer.waiting:
             reviewer.run()
         else:
             note("no candidate waits for a decision")
-
-
-def _turns(memory: Memory, scope: str | None) -> list[Turn]:
-    from gitmem.cli.reviewer import Turn
-
-    return [Turn(found.tier, found.id) for found in memory.candidates(scope=scope)]

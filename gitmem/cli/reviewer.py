@@ -4,46 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem import adoption, clock, differences, transcripts
-from gitmem.cli import common, editing, problems, render, screen
-from gitmem.cli.lines import Line, Span, one_line, painted, quoted
-from gitmem.cli.screen import Page, Sheet
+from gitmem import adoption, differences, review
+from gitmem.cli import common, editing, problems, render
+from gitmem.cli.lines import Span, painted, quoted
 from gitmem.cli.terminal import END, REDRAW, Terminal
+from gitmem.cli.viewing import View, Viewer
 from gitmem.errors import ConflictError, GitmemError
 from gitmem.model.entries import EntryFault, parse
 
 if TYPE_CHECKING:
     from gitmem.memory import Decision, Memory
-    from gitmem.model.candidates import Candidate, Proposed
+    from gitmem.model.candidates import Proposed
     from gitmem.model.history import Person
-
-# The title above a page, the line below it, and the question.
-_FRAME_ROWS = 3
-
-
-class Turn(NamedTuple):
-    """A candidate whose turn comes, and what its place in the queue says about it."""
-
-    tier: str
-    id: str
-    batch: str | None = None
-    flags: tuple[str, ...] = ()
+    from gitmem.review import Item, Name, Neighbour
 
 
 class Then(Enum):
     """What comes after a key."""
 
     SHOW = auto()
-    """The candidate, or another one, as it is now."""
+    """The first candidate that is left, as it is now."""
     ASK = auto()
     """The same question, below what was printed."""
     NEXT = auto()
-    """The next candidate."""
+    """The candidate after this one."""
     QUIT = auto()
 
 
@@ -61,18 +49,6 @@ class Key(NamedTuple):
         return "space" if self.char == " " else self.char
 
 
-@dataclass
-class View:
-    """The candidate on the screen: its pages, and which of them were shown."""
-
-    turn: Turn
-    found: Candidate
-    sheet: Sheet
-    pages: Sequence[Page]
-    at: int = 0
-    seen: set[int] = field(default_factory=set)
-
-
 class _Back(Exception):  # noqa: N818 - nothing is wrong
     """The person thought better of it."""
 
@@ -85,16 +61,17 @@ class Reviewer:
     """
 
     def __init__(
-        self, memory: Memory, turns: Callable[[], list[Turn]], by: Person, terminal: Terminal
+        self, memory: Memory, queue: Callable[[], list[Item]], by: Person, terminal: Terminal
     ) -> None:
-        """`turns` gives the queue as it is now, in its order."""
+        """`queue` gives what waits now, in the order of review."""
         self.memory = memory
         self.by = by
         self.terminal = terminal
-        self._turns = turns
-        self._left = turns()
-        self._passed: set[tuple[str, str]] = set()
-        self._undoable: list[tuple[Turn, Decision, str]] = []
+        self._queue = queue
+        self._left = queue()
+        self._viewer = Viewer(memory, self._left, terminal)
+        self._passed: set[Name] = set()
+        self._undoable: list[tuple[Item, Decision, str]] = []
         self._counts: Counter[str] = Counter()
         self._sought = ""
         self._view: View
@@ -115,24 +92,27 @@ class Reviewer:
         except KeyboardInterrupt:
             self.terminal.show(f"\n{self._decided()}")
             raise
-        waiting = render.counted(len(self._turns()), "candidate")
+        waiting = render.counted(len(self._queue()), "candidate")
         self.terminal.show(f"{self._decided()}; {waiting} to decide")
 
     def _more(self) -> bool:
-        """Whether there is another turn, be it one that came up since the queue was read."""
+        """Whether anything is left, be it what came up since the queue was read."""
         if not self._left:
-            self._left = [turn for turn in self._turns() if turn[:2] not in self._passed]
+            self._left = [item for item in self._queue() if item.name not in self._passed]
         return bool(self._left)
 
     def _one(self) -> Then:
         """Show the first candidate that is left and do what is wanted with it."""
-        turn = self._left[0]
-        then = Then.ASK if self._look(turn) else self.later(turn)
+        name = self._left[0].name
+        then = Then.ASK if self._look() else self.later()
         while then is Then.ASK:
             then = self._act(self.terminal.key(self._question()))
         if then is Then.NEXT:
-            self._left.remove(turn)
+            self._leave(name)
         return then
+
+    def _leave(self, name: Name) -> None:
+        self._left = [item for item in self._left if item.name != name]
 
     def _act(self, pressed: str) -> Then:
         """What a key does. What goes wrong is told, and the candidate is shown as it is now."""
@@ -148,77 +128,48 @@ class Reviewer:
                     return Then.ASK
                 except GitmemError as error:
                     return self._failed(error)
-        self._say("That key decides nothing; ? lists those that are there.")
+        if pressed.isdigit() and 0 < int(pressed) <= len(self._view.sheet.rivals):
+            return self._prefer(self._view.sheet.rivals[int(pressed) - 1][0].id)
+        self._viewer.say("That key decides nothing; ? lists those that are there.")
         return Then.ASK
 
     def _failed(self, error: GitmemError) -> Then:
         if error.reference == "stale":
-            self._say("It has changed while you were reading. This is what it is now:")
+            self._viewer.say("It has changed while you were reading. This is what it is now:")
         else:
             self.terminal.show(problems.text(error))
         return Then.SHOW
 
     # -- what is shown -----------------------------------------------------------------------
 
-    def _look(self, turn: Turn) -> bool:
-        """Show a candidate as it is now; False where it waits no more."""
-        found = self.memory.find_candidate(turn.id, scope=turn.tier)
-        if found is None or found.id != turn.id or found.state != "pending":
+    def _look(self) -> bool:
+        """Show the first candidate that is left; False where it waits no more."""
+        item = self._viewer.read(self._left[0])
+        if item is None:
             return False
-        columns, rows = self.terminal.size
-        coloured = self.terminal.coloured
-        sheet = self._sheet(turn, found)
-        pages = screen.pages(sheet, columns, rows - _FRAME_ROWS, coloured=coloured)
-        self._view = View(turn, found, sheet, pages)
-        self._show_page(0)
+        self._view = self._viewer.view(item)
+        self._viewer.show_page(self._view, 0, self._title(0))
         return True
 
-    def _sheet(self, turn: Turn, found: Candidate) -> Sheet:
-        filtered = None
-        if self.terminal.coloured and self.memory.diff_filter:
-            plain = differences.difference(self.memory, found)
-            filtered = self.memory.filter_diff(render.difference(plain))
-        return Sheet(
-            found,
-            differences.changes(self.memory, found),
-            clock.now(),
-            turn.flags,
-            difference=filtered,
-        )
-
-    def _show_page(self, at: int) -> None:
-        """Put a page on the screen, or in the pager where it is too long."""
+    def _title(self, at: int) -> str:
         view = self._view
-        view.at = at
-        page = view.pages[at]
-        self._print([self._title(), *page.rows], long=page.long)
-        if page.long and self.terminal.paged:
-            self._print([self._title(), *page.rows[:1]])
-        view.seen.add(at)
-
-    def _title(self) -> Line:
-        view = self._view
-        parts = [f"{len(self._left)} to go", one_line(view.turn.id)]
+        parts = [f"{len(self._left)} to go", view.found.id]
+        if view.item.batch is not None:
+            parts.append(f"{self._in_batch()} of {view.item.batch}")
         if len(view.pages) > 1:
-            parts.append(f"entry {view.at} of {len(view.pages) - 1}" if view.at else "its entries")
-        return screen.title(" -- ".join(parts), view.sheet.flags, self.terminal.size[0])
+            parts.append(f"entry {at} of {len(view.pages) - 1}" if at else "its entries")
+        return " -- ".join(parts)
 
-    def _print(self, rows: Sequence[Line], *, long: bool = False) -> None:
-        text = "\n".join(painted(row, coloured=self.terminal.coloured) for row in rows)
-        if long and self.terminal.paged:
-            self.memory.run_pager(f"{text}\n")
-        else:
-            self.terminal.show(text)
-
-    def _say(self, text: str) -> None:
-        self.terminal.show(
-            painted((Span(one_line(text), "note"),), coloured=self.terminal.coloured)
-        )
+    def _in_batch(self) -> int:
+        """How many of this batch are left, this one included."""
+        return sum(item.batch == self._view.item.batch for item in self._left)
 
     def _question(self) -> str:
-        names = ",".join(key.name for key in KEYS if key.fits(self))
+        names = [key.name for key in KEYS if key.fits(self)]
+        names += [str(number) for number in range(1, len(self._view.sheet.rivals) + 1)]
         asked = "apply it?" if self.can_apply else "what now?"
-        return f"{painted((Span(f'{asked} [{names}]', 'note'),), coloured=self.terminal.coloured)} "
+        shown = (Span(f"{asked} [{','.join(names)}]", "note"),)
+        return f"{painted(shown, coloured=self.terminal.coloured)} "
 
     def _decided(self) -> str:
         made = [f"{count} {verb}" for verb, count in self._counts.items() if count]
@@ -226,128 +177,132 @@ class Reviewer:
 
     # -- deciding ----------------------------------------------------------------------------
 
-    def _decide(self, turn: Turn, verb: str, decision: Callable[[], Decision]) -> Then:
+    def _decide(self, item: Item, verb: str, decision: Callable[[], Decision]) -> Then:
         """Carry out a decision to its end, whatever is pressed meanwhile."""
+        tier, _ = item.name
         with self.terminal.undisturbed():
             made = decision()
-            self._undoable.append((turn, made, verb))
+            self._undoable.append((item, made, verb))
             self._counts[verb] += 1
-        self._say(f"{verb} {turn.id}")
+            done = review.close_done(
+                self.memory, [(tier, rival) for rival in item.rivals], by=self.by
+            )
+        self._viewer.say(f"{verb} {item.found.id}")
+        for id_ in done:
+            self._viewer.say(f"{id_} says what is approved now: closed as superseded")
         common.tell_left(made)
+        self._viewer.decided(item.found, applied=verb == "applied")
         return Then.NEXT
 
     def apply(self) -> Then:
         """Approve what was shown, no more and no less."""
         view = self._view
-        if len(view.seen) < len(view.pages) and not self._shown_whole():
+        if view.unseen and not self._shown_whole(view):
             return Then.ASK
-        return self._decide(view.turn, "applied", partial(self._applied, view.turn, view.found))
+        return self._decide(view.item, "applied", partial(self._applied, view.item))
 
-    def _applied(self, turn: Turn, found: Candidate) -> Decision:
-        return self.memory.apply(turn.id, by=self.by, expect=found.digest, scope=turn.tier)
+    def _applied(self, item: Item) -> Decision:
+        tier, id_ = item.name
+        return self.memory.apply(id_, by=self.by, expect=item.found.digest, scope=tier)
 
-    def _shown_whole(self) -> bool:
+    def _shown_whole(self, view: View) -> bool:
         """Show the pages that nobody has looked at yet; whether it is still to be applied."""
-        view = self._view
-        unseen = [at for at in range(len(view.pages)) if at not in view.seen]
-        self._print([row for at in unseen for row in view.pages[at].rows], long=True)
-        view.seen.update(unseen)
+        rows = [row for at in view.unseen for row in view.pages[at].rows]
+        self._viewer.show(rows, long=True)
+        view.seen.update(view.unseen)
         entries = render.counted(len(view.sheet.changes), "entry")
-        return self.terminal.key(f"these are all of its {entries}: apply them? [y,n] ") == "y"
+        return self._confirmed(f"these are all of its {entries}: apply them?")
+
+    def _confirmed(self, question: str) -> bool:
+        return self.terminal.key(f"{question} [y,n] ") == "y"
 
     def discard(self) -> Then:
         """Close it, with a reason or without; a reason that begins with ! is for good."""
-        view = self._view
-        asked = "why not? (Enter: no reason; ! in front: never again; Ctrl-D: back) "
-        reason = self.terminal.line(asked)
+        item = self._view.item
+        tier, id_ = item.name
+        reason = self.terminal.line(
+            "why not? (Enter: no reason; ! in front: never again; Ctrl-D: back) "
+        )
         if reason is None:
             return Then.ASK
         never = reason.startswith("!")
         return self._decide(
-            view.turn,
+            item,
             "discarded",
             lambda: self.memory.discard(
-                view.turn.id,
+                id_,
                 by=self.by,
                 reason=reason.removeprefix("!").strip(),
                 never=never,
-                expect=view.found.digest,
-                scope=view.turn.tier,
+                expect=item.found.digest,
+                scope=tier,
             ),
         )
 
     def undo(self) -> Then:
         """Take back the last decision and show its candidate again."""
-        turn, made, verb = self._undoable[-1]
+        item, made, verb = self._undoable[-1]
+        tier, id_ = item.name
         with self.terminal.undisturbed():
             if verb == "applied":
-                self.memory.revert(made.commit, by=self.by, reason="undone", scope=turn.tier)
-            adoption.reopen(self.memory, turn.id, by=self.by, scope=turn.tier)
+                self.memory.revert(made.commit, by=self.by, reason="undone", scope=tier)
+            adoption.reopen(self.memory, id_, by=self.by, scope=tier)
             self._undoable.pop()
             self._counts[verb] -= 1
-            self._left.insert(0, turn)
-        self._say(f"{turn.id} waits again")
+            self._left.insert(0, item)
+        self._viewer.say(f"{id_} waits again")
         return Then.SHOW
 
-    def later(self, turn: Turn | None = None) -> Then:
-        """Leave what is on the screen, or `turn`, for another time."""
-        self._passed.add((turn or self._view.turn)[:2])
+    def later(self) -> Then:
+        """Leave the first candidate that is left for another time."""
+        self._passed.add(self._left[0].name)
         return Then.NEXT
 
     def apply_batch(self) -> Then:
         """Show the rest of this batch in full, ask, and apply exactly what was shown."""
-        batch = self._view.turn.batch
+        batch = [item for item in self._left if item.batch == self._view.item.batch]
         shown = [
-            (turn, found)
-            for turn in self._left
-            if turn.batch == batch
-            and (found := self.memory.find_candidate(turn.id, scope=turn.tier)) is not None
-            and found.state == "pending"
-            and not found.conflicts
+            item
+            for old in batch
+            if (item := self._viewer.read(old)) is not None and not item.found.conflicts
         ]
-        rows = [row for turn, found in shown for row in self._in_full(turn, found)]
-        self._print(rows, long=len(rows) > self.terminal.size[1] - _FRAME_ROWS)
-        count = render.counted(len(shown), "candidate")
-        if self.terminal.key(f"apply these {count}? [y,n] ") == "y":
-            for turn, found in shown:
-                self._decide(turn, "applied", partial(self._applied, turn, found))
-                self._left.remove(turn)
+        rows = [row for item in shown for row in self._viewer.whole(item)]
+        self._viewer.show(rows, long=not self._viewer.fits(rows))
+        if self._confirmed(f"apply these {render.counted(len(shown), 'candidate')}?"):
+            for item in shown:
+                self._decide(item, "applied", partial(self._applied, item))
+                self._leave(item.name)
         return Then.SHOW
 
-    def _in_full(self, turn: Turn, found: Candidate) -> list[Line]:
-        columns = self.terminal.size[0]
-        parts = screen.sections(self._sheet(turn, found), columns, coloured=self.terminal.coloured)
-        return [screen.title(turn.id, turn.flags, columns), *screen.whole(parts)]
-
-    # -- editing -----------------------------------------------------------------------------
+    # -- changing ----------------------------------------------------------------------------
 
     def edit(self) -> Then:
         """Change it in the editor, or settle its conflicts there, and show it again."""
         view = self._view
-        tier, id_ = view.turn.tier, view.turn.id
+        tier, id_ = view.item.name
         if view.found.conflicts:
             settled = {
-                item.key: self._edited(item.key, item.text, whole=editing.without_markers)
-                for item in self.memory.unsettled(id_, scope=tier)
+                one.key: self._edited(one.key, one.text, whole=editing.without_markers)
+                for one in self.memory.unsettled(id_, scope=tier)
             }
             with self.terminal.undisturbed():
                 self.memory.settle(id_, settled, by=self.by, scope=tier)
             return Then.SHOW
         chosen = view.found.entries[view.at - 1 :][:1] if view.at else view.found.entries
-        texts = {item.key: self._edited(item.key, self._text(item)) for item in chosen}
+        texts = {one.key: self._edited(one.key, self._text(one)) for one in chosen}
         with self.terminal.undisturbed():
             self.memory.edit(id_, texts, by=self.by, scope=tier)
         return Then.SHOW
 
-    def _text(self, item: Proposed) -> str:
+    def _text(self, proposed: Proposed) -> str:
         """What an entry's file is to be, or what it is where it is to go."""
-        content = item.content if item.content is not None else item.base
-        return self.memory.store(self._view.turn.tier).text(content) or ""
+        content = proposed.content if proposed.content is not None else proposed.base
+        return self.memory.store(self._view.found.tier).text(content) or ""
 
     def _edited(
         self, key: str, text: str, whole: Callable[[str, bytes], bytes] = lambda _key, data: data
     ) -> bytes | None:
-        """What a person makes of a text, None where they empty it; nothing typed is lost by a mistake.
+        """What a person makes of a text, None where they empty it; nothing typed is lost by a slip.
 
         `whole` raises where it is not finished. Raises _Back where they give up.
         """
@@ -356,66 +311,110 @@ class Reviewer:
             if data is None:
                 return None
             try:
-                parse(key, whole(key, data), tier=self._view.turn.tier)
+                parse(key, whole(key, data), tier=self._view.found.tier)
             except (EntryFault, ConflictError) as error:
                 self.terminal.show(problems.text(error))
-                if self.terminal.key("edit it again? [y,n] ") != "y":
+                if not self._confirmed("edit it again?"):
                     raise _Back from error
                 text = data.decode("utf-8", "replace")
             else:
                 return data
 
+    def split(self) -> Then:
+        """Walk through its entries and say which stay; the others become a candidate of their own."""
+        view = self._view
+        tier, id_ = view.item.name
+        kept = []
+        for number, one in enumerate(view.found.entries):
+            if len(view.pages) > 1:
+                self._viewer.show_page(view, number + 1, self._title(number + 1))
+            pressed = self.terminal.key(f"keep {one.id} in it? [y,n,q] ")
+            if pressed not in ("y", "n"):
+                raise _Back
+            kept += [one.key] if pressed == "y" else []
+        with self.terminal.undisturbed():
+            rest = review.split(self.memory, id_, kept, by=self.by, scope=tier)
+        found = self.memory.candidate(rest, scope=tier)
+        self._left.insert(1, review.Item(found, view.item.risks))
+        self._viewer.say(f"{rest} has the other {render.counted(len(found.entries), 'entry')}")
+        return Then.SHOW
+
+    def join(self) -> Then:
+        """Put its text into a neighbour, in the editor, and show what comes of it."""
+        view = self._view
+        chosen = self._chosen(view.neighbours)
+        key = view.found.entries[0].key
+        text = review.joined_text(self.memory, view.found, key, chosen)
+        data = self._edited(chosen.key, text)
+        with self.terminal.undisturbed():
+            id_ = review.join(self.memory, view.found, key, chosen, data, by=self.by)
+        if id_ == view.found.id:
+            return Then.SHOW
+        self._viewer.say(f"{id_} has it now; {view.found.id} is closed as superseded")
+        self._leave(view.item.name)
+        return self._prefer(id_)
+
+    def _chosen(self, neighbours: Sequence[Neighbour]) -> Neighbour:
+        """The neighbour that a person means. Raises _Back where they mean none."""
+        if len(neighbours) == 1:
+            return neighbours[0]
+        numbers = ",".join(str(number) for number in range(1, len(neighbours) + 1))
+        pressed = self.terminal.key(f"into which neighbour? [{numbers}] ")
+        if not pressed.isdigit() or not 0 < int(pressed) <= len(neighbours):
+            raise _Back
+        return neighbours[int(pressed) - 1]
+
     # -- looking around ----------------------------------------------------------------------
 
     def everything(self) -> Then:
         """All that there is to say, in the pager."""
-        view = self._view
-        parts = screen.sections(view.sheet, self.terminal.size[0], coloured=self.terminal.coloured)
-        self._print([self._title(), *screen.whole(parts)], long=True)
-        view.seen.update(range(len(view.pages)))
+        self._viewer.show(self._viewer.whole(self._view.item), long=True)
+        self._view.seen.update(self._view.unseen)
         return Then.ASK
 
     def next_entry(self) -> Then:
         """The page of the next entry."""
-        self._show_page(self._view.at + 1)
-        return Then.ASK
+        return self._turn_to(self._view.at + 1)
 
     def previous_entry(self) -> Then:
         """The page before."""
-        self._show_page(self._view.at - 1)
+        return self._turn_to(self._view.at - 1)
+
+    def _turn_to(self, at: int) -> Then:
+        self._viewer.show_page(self._view, at, self._title(at))
         return Then.ASK
 
     def transcript(self) -> Then:
         """The evidence where it was said, from the tools' own transcripts."""
-        columns = self.terminal.size[0]
-        rows = [
-            row
-            for source in self._view.found.sources
-            for row in screen.transcript(source, transcripts.find(source), columns)
-        ]
-        self._print(rows or quoted("it names no evidence", "note"), long=True)
+        rows = list(self._viewer.said_around(self._view.found))
+        self._viewer.show(rows or quoted("it names no evidence", "note"), long=True)
         return Then.ASK
 
     def search(self) -> Then:
         """Go to the next candidate that says what is looked for; with nothing typed, once more."""
         typed = self.terminal.line("look for (Enter: as before): ")
         self._sought = typed or self._sought
-        if not typed and not self._sought:
+        if not self._sought or typed is None:
             return Then.ASK
-        for turn in [*self._left[1:], self._left[0]]:
-            found = self.memory.find_candidate(turn.id, scope=turn.tier)
-            if found is not None and differences.says(self.memory, found, self._sought):
-                self._left.remove(turn)
-                self._left.insert(0, turn)
-                return Then.SHOW
-        self._say(f"none of those left says '{self._sought}'")
+        for old in [*self._left[1:], self._left[0]]:
+            item = self._viewer.read(old)
+            if item is not None and differences.says(self.memory, item.found, self._sought):
+                return self._prefer(item.found.id)
+        self._viewer.say(f"none of those left says '{self._sought}'")
         return Then.ASK
+
+    def _prefer(self, id_: str) -> Then:
+        """Have a candidate that is left come first."""
+        self._left.sort(key=lambda item: item.found.id != id_)
+        return Then.SHOW
 
     def help(self) -> Then:
         """What the keys do."""
         for key in KEYS:
             if key.fits(self):
                 self.terminal.show(f"{key.name:6} {key.purpose}")
+        if self._view.sheet.rivals:
+            self.terminal.show("1…     go to that other candidate for the same entry")
         return Then.ASK
 
     # -- when a key is there -----------------------------------------------------------------
@@ -426,15 +425,25 @@ class Reviewer:
         return self._view.found.broken is None and not self._view.found.conflicts
 
     @property
+    def can_split(self) -> bool:
+        """Whether it has entries that could be decided about one by one."""
+        return len(self._view.found.entries) > 1
+
+    @property
+    def can_join(self) -> bool:
+        """Whether it is a new entry that has neighbours."""
+        changes = self._view.sheet.changes
+        return bool(self._view.neighbours) and changes[0].verb == "new"
+
+    @property
     def can_undo(self) -> bool:
         """Whether something was decided."""
         return bool(self._undoable)
 
     @property
-    def in_batch(self) -> bool:
+    def has_batch(self) -> bool:
         """Whether what comes next belongs to the same batch."""
-        batch = self._view.turn.batch
-        return batch is not None and sum(turn.batch == batch for turn in self._left) > 1
+        return self._view.item.batch is not None and self._in_batch() > 1
 
     @property
     def has_next_entry(self) -> bool:
@@ -454,13 +463,15 @@ def _always(_reviewer: Reviewer) -> bool:
 KEYS = (
     Key("y", "apply it: merge it into memory", lambda r: r.can_apply, Reviewer.apply),
     Key("n", "discard it, with a reason or without", _always, Reviewer.discard),
+    Key("s", "split it: some entries stay, the rest waits", lambda r: r.can_split, Reviewer.split),
     Key("e", "edit it, or settle its conflict, and show it again", _always, Reviewer.edit),
+    Key("m", "merge its text into a neighbour", lambda r: r.can_join, Reviewer.join),
     Key("v", "show the evidence where it was said", _always, Reviewer.transcript),
     Key("u", "undo the last decision", lambda r: r.can_undo, Reviewer.undo),
     Key(
         "a",
         "apply the rest of this batch, shown in full first",
-        lambda r: r.in_batch,
+        lambda r: r.has_batch,
         Reviewer.apply_batch,
     ),
     Key("j", "its next entry", lambda r: r.has_next_entry, Reviewer.next_entry),

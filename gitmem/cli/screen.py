@@ -37,14 +37,16 @@ _UNITS = (("year", 31_536_000), ("day", 86_400), ("hour", 3_600), ("minute", 60)
 class Sheet:
     """What one candidate's screen says.
 
-    `flags` are what makes it risky or unfit, `near` its neighbours, a line each. `difference` is
-    what the user's own filter made of its difference, and takes the place of ours.
+    `flags` are what makes it risky or unfit, `rivals` the other candidates for its entries, `near`
+    its neighbours, a line each. `difference` is what the user's own filter made of its difference,
+    and takes the place of ours.
     """
 
     found: Candidate
     changes: Sequence[Changed]
     now: int
     flags: tuple[str, ...] = ()
+    rivals: tuple[tuple[Candidate, Sequence[Changed]], ...] = ()
     near: tuple[str, ...] = ()
     difference: str | None = None
 
@@ -73,8 +75,25 @@ def title(text: str, flags: Sequence[str], columns: int) -> Line:
 def sections(sheet: Sheet, columns: int, *, coloured: bool) -> list[Section]:
     """All that there is to say about a candidate, in the order of reading."""
     blocks = _section("agents", list(_blocks(sheet)), columns, needed=False)
-    made = [*_changes(sheet, columns, coloured=coloured), *_grounds(sheet, columns), blocks]
+    made = [
+        *_changes(sheet, columns, coloured=coloured),
+        *_grounds(sheet, columns),
+        *_rivals(sheet, columns, coloured=coloured),
+        blocks,
+    ]
     return [section for section in made if section.rows]
+
+
+def _rivals(sheet: Sheet, columns: int, *, coloured: bool) -> Iterator[Section]:
+    """What other candidates would make of the same entries; each has a number, which is a key."""
+    shared = {changed.id for changed in sheet.changes}
+    for number, (found, changes) in enumerate(sheet.rivals, 1):
+        head = (Span(one_line(found.id), "bold"), Span(f"  {proposed(found, sheet.now)}"))
+        yield _section(f"or {number}", [head], columns)
+        for changed in changes:
+            if changed.id in shared:
+                yield from _change(changed, columns, coloured=coloured)
+        yield _section("why", quoted(found.rationale), columns)
 
 
 def _grounds(sheet: Sheet, columns: int) -> Iterator[Section]:
@@ -283,7 +302,8 @@ def overview(sheet: Sheet, columns: int) -> list[Section]:
         for number, changed in enumerate(sheet.changes, 1)
     ]
     listed = Section(tuple(shortened(name, columns, Span("")) for name in names), needed=False)
-    return [listed, *_grounds(sheet, columns)]
+    made = [listed, *_grounds(sheet, columns)]
+    return [section for section in made if section.rows]
 
 
 def _entry(sheet: Sheet, changed: Changed, columns: int, *, coloured: bool) -> list[Section]:

@@ -22,6 +22,7 @@ from typing import NoReturn, Self
 import click
 
 from gitmem import config
+from gitmem.visible import visible
 
 ENTER, REDRAW, END, UNKNOWN = "\n", "\f", "", "\x1b"
 """What `key` gives besides a character: a bare Enter, a screen to be shown again (Ctrl-L, or the
@@ -104,9 +105,14 @@ class Terminal:
         """Ask with `prompt` for a line of text, without its line end; None at the end of the input."""
         click.echo(prompt, nl=False, color=self.coloured)
         sys.stdout.flush()
-        line = sys.stdin.readline() if self._in is None else _typed_line(self._in)
-        if not line.endswith("\n"):
-            self.show("")
+        if self._in is None:
+            line = sys.stdin.readline()
+            # Nobody sees what a script types.
+            self.show(visible(line.strip()))
+        else:
+            line = _typed_line(self._in)
+            if not line.endswith("\n"):
+                self.show("")
         return line.strip() if line else None
 
     # -- signals -----------------------------------------------------------------------------
