@@ -72,6 +72,8 @@ class Store:
         self._said: dict[str, tuple[str, str]] = {}
         self._saying: dict[str, set[str]] = {}
         self._mark: refs.Mark | None = None
+        # A review asks for the same ones again and again, and YAML is slow.
+        self._entries: dict[tuple[str, str], entries.Entry] = {}
 
     # -- what is approved ------------------------------------------------------------------
 
