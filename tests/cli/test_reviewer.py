@@ -348,7 +348,183 @@ def test_whatever_is_typed(cli: Any, cli_at: Any, tmp_path: Path, typed: list[st
     applied = [entry["id"] for entry in there.json("context")["entries"]]
     assert result.exit_code == 0
     assert sum(counted.values()) == len(listed) >= 3
-    assert counted["applied"] == len(applied) <= typed.count("y")
+    assert counted["applied"] == len(applied)
+    assert not applied or "y" in typed
     waiting = result.stdout.removesuffix("\n").rpartition("\n")[2].partition("; ")[2]
     number = counted["pending"]
     assert waiting == f"{number} candidate{'' if number == 1 else 's'} to decide"
+
+
+def propose_many(cli: Any, *keys: str, rationale: str = "r") -> str:
+    """A candidate of several entries."""
+    entries = [{"key": key, "type": "fact", "body": f"Rule {key}."} for key in keys]
+    document = json.dumps({"rationale": rationale, "entries": entries})
+    return str(cli.done("propose", "--json", "-", input=document))
+
+
+def test_split(cli: Any) -> None:
+    """What stays is decided first; the rest waits and is shown after it."""
+    id_ = propose_many(cli, "a", "b", "c")
+
+    said = review(cli, "s", "y", "n", "n", "y", "n", "no")
+
+    assert "keep mem_a in it? [y,n,q] y" in said
+    assert "cand_2026_00000002 has the other 2 entries" in said
+    assert said.endswith(f"1 applied, 1 discarded; {NO_MORE}")
+    assert cli.json("show", id_)["entries"] == ["mem_a"]
+    assert cli.json("show", "cand_2026_00000002")["entries"] == ["mem_b", "mem_c"]
+
+
+@pytest.mark.parametrize("keys", [("q",), ("y", "q"), ("y", "y", "y"), ("n", "n", "n")])
+def test_no_split(cli: Any, keys: tuple[str, ...]) -> None:
+    """Who thinks better of it, or keeps all or none, has changed nothing."""
+    id_ = propose_many(cli, "a", "b", "c")
+    before = cli.json("show", id_)["commit"]
+
+    said = review(cli, "s", *keys, "q")
+
+    assert said.endswith("nothing decided; 1 candidate to decide")
+    assert cli.json("show", id_)["commit"] == before
+
+
+def test_rivals(cli: Any) -> None:
+    """Candidates for one entry stand on one screen; a number goes to the other one."""
+    first = cli.propose("r", "Use tox.", "--rationale", "It is there.")
+    second = cli.propose("r", "Use nox.", "--rationale", "It is newer.")
+
+    said = review(cli, "1", "y", "n", "")
+
+    screen = said[: said.index("\napply it?")]
+    assert f"-- 2 to go -- {first} --" in screen
+    assert f"or 1      {second}  by agent, " in screen
+    assert "{+Use tox.+}" in screen
+    assert "{+Use nox.+}" in screen
+    assert "why       It is newer." in screen
+    assert "apply it? [y,n,e,m,v,p,space,/,q,?,1] 1" in said
+    assert states(cli)["r"] in ("applied", "discarded")
+    assert cli.json("show", second)["state"] == "applied"
+    assert cli.json("show", first)["state"] == "discarded"
+
+
+def test_a_rival_that_says_the_same(cli: Any, editor: Any) -> None:
+    """What has nothing left to say is closed as superseded, not shown again."""
+    first, second = cli.propose("r", "Use tox."), cli.propose("r", "Use tox!")
+    editor("s/tox!/tox./")
+
+    said = review(cli, "1", "e", "y")
+
+    assert f"{first} says what is approved now: closed as superseded" in said
+    assert said.endswith(f"1 applied; {NO_MORE}")
+    assert cli.json("show", first)["supersededBy"] == second
+
+
+def test_a_batch(cli: Any) -> None:
+    """Single ones are taken out, the rest is listed in full and applied on one `y`."""
+    for key in ("a", "b", "c", "d"):
+        cli.propose(key, f"The rule {key * 9}.", "--session", "s1")
+    alone = cli.propose("e", "Elsewhere.")
+
+    said = review(cli, "n", "", "a", "y", "q")
+
+    assert "-- 4 of project s1 --" in said
+    listing = said[said.index("[y,n,e,v,u,a,") :]
+    assert all(f"{{+The rule {key * 9}.+}}" in listing for key in ("b", "c", "d"))
+    assert "apply these 3 candidates? [y,n] y" in said
+    assert said.endswith("1 discarded, 3 applied; 1 candidate to decide")
+    assert cli.json("list")[0]["id"] == alone
+
+
+def test_a_batch_after_all_not(cli: Any) -> None:
+    """Looking at the list decides nothing."""
+    for key in ("a", "b"):
+        cli.propose(key, f"The rule {key * 9}.", "--session", "s1")
+
+    said = review(cli, "a", "n", "q")
+
+    assert said.endswith("nothing decided; 2 candidates to decide")
+
+
+def test_a_batch_of_which_one_changes(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly what was listed is applied: what has changed since is shown again."""
+    from gitmem.cli.terminal import Terminal
+
+    for key in ("a", "b"):
+        last = cli.propose(key, f"The rule {key * 9}.", "--session", "s1")
+    key_of, late = Terminal.key, iter(["once"])
+
+    def key(terminal: Terminal, prompt: str) -> str:
+        if prompt.startswith("apply these"):
+            for _ in late:
+                cli.done("edit", last, "--body-file", "-", input="Evil.")
+        return key_of(terminal, prompt)
+
+    monkeypatch.setattr(Terminal, "key", key)
+    said = review(cli, "a", "y", "q")
+
+    assert "It has changed while you were reading. This is what it is now:" in said
+    assert said.endswith("1 applied; 1 candidate to decide")
+    assert states(cli) == {"a": "applied", "b": "pending"}
+
+
+def test_merge_into_a_neighbour(cli: Any, editor: Any) -> None:
+    """A near entry is named, and the text can go into it."""
+    cli.apply("commits", "Commit messages are written in English.")
+    id_ = cli.propose("messages", "Commit messages are always written in English.")
+    seen = editor("s/^Commit messages are always.*/Always./")
+
+    said = review(cli, "m", "y")
+
+    assert "near      mem_commits (approved, " in said
+    text = seen.read_text(encoding="utf-8")
+    assert "\nCommit messages are written in English.\n\nCommit messages are always" in text
+    assert "change    mem_commits  project preference" in said
+    assert cli.json("show", id_)["state"] == "applied"
+    assert cli.done("context") == (
+        "[memory:project:preference]\nCommit messages are written in English.\n\nAlways."
+    )
+
+
+def test_merge_into_one_of_several(cli: Any, editor: Any) -> None:
+    """Which one is asked; the other candidate has the text then, and is shown next."""
+    one = cli.propose("one", "Commit messages are written in English.")
+    cli.propose("two", "Commit messages are written in plain English.")
+    three = cli.propose("three", "Commit messages are written in British English.")
+    editor("")
+
+    said = review(cli, "/", "three", "m", "9", "m", "1", "q")
+
+    assert said.count("into which neighbour? [1,2]") == 2
+    assert f"{three} is closed as superseded" in said
+    into = cli.json("show", three)["supersededBy"]
+    assert into != three
+    assert f"-- 2 to go -- {into} --" in said
+    assert one in (into, one)
+
+
+def test_what_was_dropped(cli: Any) -> None:
+    """Files in the drop box are taken up first."""
+    box = cli.at / ".custom-agent" / "candidates"
+    box.mkdir(parents=True)
+    text = "---\nid: mem_a\ntype: fact\nrationale: because\n---\n\nA.\n"
+    (box / "good.md").write_text(text, encoding="utf-8")
+
+    said = review(cli, "y")
+
+    assert said.endswith(f"1 applied; {NO_MORE}")
+    assert cli.done("context") == "[memory:project:fact]\nA."
+
+
+def test_a_broken_one(cli: Any, run_git: Any) -> None:
+    """It is shown with its error and can be discarded."""
+    folder = cli.at / ".custom-agent" / "memory"
+    run_git("switch", "-q", "-c", "memory/candidate/broken", cwd=folder)
+    (folder / "bad.md").write_text("---\ntype: idea\n---\n\nBad.\n", encoding="utf-8")
+    run_git("add", ".", cwd=folder)
+    run_git("commit", "-q", "--no-verify", "-m", "An idea", cwd=folder)
+    run_git("switch", "-q", "memory/main", cwd=folder)
+
+    said = review(cli, "y", "n", "broken")
+
+    assert "broken    mem_bad: line 2: 'idea' is no type" in said
+    assert "what now? [n,e,v,p,space,/,q,?] y" in said
+    assert said.endswith(f"1 discarded; {NO_MORE}")
