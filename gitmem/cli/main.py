@@ -47,6 +47,13 @@ COMMANDS = {
     "diff": Row("Review", "Show what a candidate would change, with its reasons above it."),
     "apply": Row("Review", "Approve a candidate: merge it into memory."),
     "edit": Row("Review", "Change a candidate, or an approved entry."),
+    "split": Row(
+        "Review", "Keep the named entries in a candidate, and make another one of the rest."
+    ),
+    "join": Row(
+        "Review",
+        "Put the new entry of a candidate into an approved entry, or into another candidate's.",
+    ),
     "discard": Row("Review", "Close a candidate without applying it."),
     "revert": Row("Review", "Take back what a candidate or a commit did."),
     "add": Row("Review", "Put an entry of your own into memory, proposed and approved in one."),
