@@ -6,6 +6,8 @@ import secrets
 import time
 from datetime import UTC, datetime
 
+# The first and the last second with a year of four digits.
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -21,8 +23,12 @@ def utc_offset(at: int) -> int:
 
 
 def rfc3339(at: int) -> str:
-    """`at` (seconds since the epoch) as RFC 3339 in UTC: `2026-05-18T10:30:00Z`."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """`at` (seconds since the epoch) as RFC 3339 in UTC: `2026-05-18T10:30:00Z`.
+
+    A time that has no such form, as a file's may, is the nearest that has one.
+    """
+    written = datetime.fromtimestamp(min(max(at, _FIRST), _LAST), UTC)
+    return f"{written.replace(tzinfo=None).isoformat()}Z"
 
 
 def from_rfc3339(text: str) -> int:
