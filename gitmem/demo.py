@@ -129,7 +129,8 @@ def _commit(host: Path) -> None:
     own = ("-c", "user.name=Demo Person", "-c", "user.email=demo@example.org")
     plain = ("-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null")
     program.run("init", "--quiet", "--template=", cwd=host)
-    program.run("add", "CLAUDE.md", cwd=host)
+    # Many a user's global ignore file has that name.
+    program.run("add", "--force", "CLAUDE.md", cwd=host)
     program.run(*own, *plain, "commit", "--quiet", "--message", "Add the rules", cwd=host)
 
 
