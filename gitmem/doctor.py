@@ -22,6 +22,7 @@ from gitmem import (
     records,
     sessionfiles,
     sessions,
+    trust,
 )
 from gitmem.errors import BadInputError, GitmemError
 from gitmem.findings import Finding
@@ -441,6 +442,32 @@ def _is_forges(commit: Commit) -> bool:
     )
 
 
+# -- signing -------------------------------------------------------------------------------------
+
+
+def _signing(tier: Examined) -> Iterator[Finding]:
+    """Where approvals must be signed: whether there are keys, and whether one's own is among them."""
+    there = trust.read(tier.place.git_dir)
+    if not there.signed:
+        return
+    add = f"gitmem signers add --scope {tier.scope}"
+    if not there.signers:
+        yield tier.finding(
+            "no-signers",
+            "approvals must be signed, and no key counts: nothing can be approved",
+            add,
+        )
+        return
+    own = tier.store.signing().told_key()
+    if own is not None and own.fingerprint not in {signer.key for signer in there.signers}:
+        yield tier.finding(
+            "key-not-listed",
+            f"approvals must be signed, and the key that git signs with, {own.fingerprint}, "
+            "does not count",
+            add,
+        )
+
+
 # -- sessions ------------------------------------------------------------------------------------
 
 
@@ -509,6 +536,7 @@ CHECKS: tuple[Check, ...] = (
     _remotes,
     _merge_style,
     _verified,
+    _signing,
     _drop_box,
     _sessions,
 )

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -589,6 +590,25 @@ def test_a_symbolic_main(memory: Memory, git_dir: Path, run_git: RunGit) -> None
     run_git("symbolic-ref", "refs/heads/memory/main", "refs/heads/memory/other", cwd=git_dir)
 
     assert [one.kind for one in doctor.examine(memory.path)].count("symbolic-ref") == 1
+
+
+# -- signing -------------------------------------------------------------------------------------
+
+
+def test_the_keys_of_approvals(memory: Memory, keys: dict[str, Any], run_git: RunGit) -> None:
+    """A key of one's own that does not count, none that does, and git that knows of none."""
+    keys["ann"].sign_with(run_git, memory.path)
+    _run("gitmem config approval signed --yes", memory.path)
+    assert doctor.examine(memory.path) == []
+    keys["bob"].sign_with(run_git, memory.path)
+    add = "gitmem signers add --scope project"
+    _mended(memory.path, "key-not-listed", add, run=f"{add} --yes")
+    for name in ("ann", "bob"):
+        _run(f"gitmem signers remove --yes {keys[name].fingerprint}", memory.path)
+    _mended(memory.path, "no-signers", add, run=f"{add} --yes")
+
+    run_git("config", "--global", "--unset", "user.signingKey", cwd=memory.path)
+    assert "user.signingKey" in _examine(memory.path)["not-signed"].hint
 
 
 # -- sessions ------------------------------------------------------------------------------------

@@ -204,6 +204,30 @@ class Signing(NamedTuple):
             raise _not_signed("git signs here in a way that is neither ssh nor OpenPGP")
         return PublicKey(key, key)
 
+    def told_key(self) -> PublicKey | None:
+        """The ssh key that git is told to sign with here, as its file has it; None where none says.
+
+        Nothing is signed, so that nobody is asked for a passphrase or a touch. Raises RefusedError
+        `not-signed` where git would sign with ssh and does not know with which key.
+        """
+        if self._asked("gpg.format") != "ssh":
+            return None
+        given = self._asked("user.signingKey", "--type=path")
+        if given is None:
+            if self._asked("gpg.ssh.defaultKeyCommand") is not None:
+                return None
+            raise _not_signed("user.signingKey is not set")
+        for path in (Path(given), Path(f"{given}.pub")):
+            try:
+                return ssh_key(path.read_text("utf-8"))
+            except (OSError, ValueError):
+                continue
+        return None
+
+    def _asked(self, key: str, *how: str) -> str | None:
+        found = program.run("config", *how, "--get", key, cwd=self.place, check=False)
+        return found.text if found.code == 0 and found.text else None
+
     def _signed(self, args: Sequence[str], bench: Path, env: Mapping[str, str], text: str) -> str:
         settings = _settings(self.place)
         told = {"GIT_CONFIG_COUNT": str(len(settings))}
