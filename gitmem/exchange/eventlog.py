@@ -18,7 +18,7 @@ from typing import Any
 from gitmem import clock, ids
 from gitmem.errors import BadInputError
 from gitmem.git.objects import blob_id
-from gitmem.model import events, replay
+from gitmem.model import events, records, replay
 from gitmem.model.approval import Kind
 from gitmem.model.events import Event
 from gitmem.model.history import REGULAR, Blob, Content
@@ -32,6 +32,8 @@ VERSION = 1
 Snapshot = str | dict[str, str] | None
 
 _JUDGED: tuple[Kind, ...] = ("start", "apply", "revert", "sync", "direct")
+# What sessions were given is of one machine alone.
+_SHARED = frozenset(events.KINDS) - frozenset(records.KINDS)
 _CONTENT = re.compile(r"(?:([0-7]{6}) )?([0-9a-f]{40})\Z")
 _ID = re.compile(r"[0-9a-f]{40}\Z")
 
@@ -44,18 +46,18 @@ def written(stores: Sequence[Store], *, since: int | None = None) -> list[dict[s
 
     With `since`, a time in seconds, events begin with the first one that is not older.
     """
-    records = [record for store in stores for record in _records(store, since)]
+    found = [record for store in stores for record in _records(store, since)]
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "records": len(records),
+        "records": len(found),
         "since": None if since is None else clock.rfc3339(since),
         "tiers": {
             store.tier: {"tip": store.main(), "rule": RULE, "approval": store.approval}
             for store in stores
         },
     }
-    return [header, *({"n": number, **record} for number, record in enumerate(records, 1))]
+    return [header, *({"n": number, **record} for number, record in enumerate(found, 1))]
 
 
 def _records(store: Store, since: int | None) -> Iterator[dict[str, Any]]:
@@ -238,7 +240,7 @@ def _take(log: Log, line: _Line, count: int) -> None:
         _take_judgement(tier, line)
     elif line.said("blob"):
         tier.texts[line.commit("blob")] = line.snapshot("text", line.commit("blob"))
-    elif line.words("kind") in events.KINDS:
+    elif line.words("kind") in _SHARED:
         _take_event(tier, line)
     else:
         raise line.unknown("kind")

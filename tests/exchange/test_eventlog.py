@@ -242,6 +242,7 @@ def _swap(lines: list[dict[str, Any]]) -> None:
         (_set(1, at="soon"), "log-invalid"),
         (_set(1, at="2026-05-18T10:30:00"), "log-invalid"),
         (_set(5, kind="memory.forgotten"), "log-kind-unknown"),
+        (_set(5, kind="context.built"), "log-kind-unknown"),
         (_set(5, kind=None), "log-invalid"),
         (_set(5, n="5"), "log-invalid"),
         (_set(5, after="---\ntype: fact\n---\n\nforged\n"), "log-snapshot-wrong"),
