@@ -18,6 +18,9 @@ from gitmem.model.replay import Reader, Steps
 from gitmem.store import Store
 from gitmem.views import Given, Unreviewed
 
+# As git abbreviates: fewer digits of an id are none.
+_SHORTEST = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Stood:
@@ -165,7 +168,7 @@ def of_log_at(log: Log, name: str, options: context.Options) -> Replayed:
         (tier, commit)
         for tier, known in log.tiers.items()
         for commit in known.times
-        if commit.startswith(name.lower())
+        if len(name) >= _SHORTEST and commit.startswith(name.lower())
     }
     if len(found) > 1:
         raise BadInputError("ambiguous-id", f"'{name}' could be several commits")

@@ -205,7 +205,7 @@ def test_no_such_commit(repo: Builder, name: str) -> None:
     assert caught.value.reference == "no-such-commit"
 
     with pytest.raises(GitmemError) as caught:
-        replay.of_log_at(log_of(memory), name or "x", Options())
+        replay.of_log_at(log_of(memory), name, Options())
     assert caught.value.reference == "no-such-event"
 
 

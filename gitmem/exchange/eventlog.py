@@ -18,10 +18,11 @@ from typing import Any
 from gitmem import clock, ids
 from gitmem.errors import BadInputError
 from gitmem.git.objects import blob_id
-from gitmem.model import events, records, replay
+from gitmem.model import events, replay
 from gitmem.model.approval import Kind
 from gitmem.model.events import Event
 from gitmem.model.history import REGULAR, Blob, Content
+from gitmem.model.records import KINDS as SESSION_KINDS
 from gitmem.model.replay import Held, Step, Steps
 from gitmem.model.rule import RULE
 from gitmem.store import Store
@@ -33,7 +34,7 @@ Snapshot = str | dict[str, str] | None
 
 _JUDGED: tuple[Kind, ...] = ("start", "apply", "revert", "sync", "direct")
 # What sessions were given is of one machine alone.
-_SHARED = frozenset(events.KINDS) - frozenset(records.KINDS)
+_SHARED = frozenset(events.KINDS) - frozenset(SESSION_KINDS)
 _CONTENT = re.compile(r"(?:([0-7]{6}) )?([0-9a-f]{40})\Z")
 _ID = re.compile(r"[0-9a-f]{40}\Z")
 
@@ -46,21 +47,24 @@ def written(stores: Sequence[Store], *, since: int | None = None) -> list[dict[s
 
     With `since`, a time in seconds, events begin with the first one that is not older.
     """
-    found = [record for store in stores for record in _records(store, since)]
+    found: list[dict[str, Any]] = []
+    told: dict[str, dict[str, Any]] = {}
+    for store in stores:
+        tip, records = _records(store, since)
+        told[store.tier] = {"tip": tip, "rule": RULE, "approval": store.approval}
+        found += records
     header = {
         "format": FORMAT,
         "version": VERSION,
         "records": len(found),
         "since": None if since is None else clock.rfc3339(since),
-        "tiers": {
-            store.tier: {"tip": store.main(), "rule": RULE, "approval": store.approval}
-            for store in stores
-        },
+        "tiers": told,
     }
     return [header, *({"n": number, **record} for number, record in enumerate(found, 1))]
 
 
-def _records(store: Store, since: int | None) -> Iterator[dict[str, Any]]:
+def _records(store: Store, since: int | None) -> tuple[str, list[dict[str, Any]]]:
+    """The tip of a tier and its records."""
 
     def snapshot(content: Content) -> Snapshot:
         return _snapshot(store, content)
@@ -68,14 +72,18 @@ def _records(store: Store, since: int | None) -> Iterator[dict[str, Any]]:
     parts = list(store.events_by_commit())
     begin = _begin(parts, since)
     known = replay.steps(store.objects, store.ledger())
+    # Whatever `memory/main` has become meanwhile.
+    tip = [commit for commit, _ in parts if commit in known][-1]
     earlier = {commit for commit, _ in parts[:begin]}
+    records: list[dict[str, Any]] = []
     for number, (commit, found) in enumerate(parts):
         if commit in known:
-            yield _judgement(store.tier, known[commit])
+            records.append(_judgement(store.tier, known[commit]))
         if number >= begin:
-            yield from (events.to_json(event, snapshot) for event in found)
-    for content in _begun_with(known, store.main(), earlier):
-        yield {"tier": store.tier, "blob": content.id, "text": snapshot(content)}
+            records += [events.to_json(event, snapshot) for event in found]
+    for content in _begun_with(known, tip, earlier):
+        records.append({"tier": store.tier, "blob": content.id, "text": snapshot(content)})
+    return tip, records
 
 
 def _begin(parts: Sequence[tuple[str, list[Event]]], since: int | None) -> int:

@@ -94,6 +94,8 @@ def _held(
     """All that is held at a commit, with the last commit of its line that is to blame for it."""
     if not judgement.view.held:
         return _NOTHING_HELD
+    if _left_alone(history, ledger, judgement):
+        return known[judgement.parents[0]]
     found: dict[str, Held] = {}
     for key in sorted(judgement.view.held):
         blamed = judgement.commit
@@ -102,6 +104,15 @@ def _held(
             blamed = _last(ledger, [(parent, known[parent][key].commit) for parent in lines])
         found[key] = Held(blamed, history.content(judgement.view.tree, key))
     return found
+
+
+def _left_alone(history: History, ledger: Ledger, judgement: Judgement) -> bool:
+    """Whether a commit touches nothing of what is held at the only commit that it stands on."""
+    if len(judgement.line_parents) != 1:
+        return False
+    view, above = judgement.view, ledger.of(judgement.parents[0]).view
+    touched = history.changes(above.tree, view.tree).keys()
+    return view.held.keys() == above.held.keys() and view.held.keys().isdisjoint(touched)
 
 
 def _last(ledger: Ledger, blamed: list[tuple[str, str]]) -> str:
