@@ -343,6 +343,9 @@ LAWS = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 
+# For laws that ask git at each step.
+SLOW_LAWS = settings(LAWS, max_examples=15)
+
 
 def play(world: World, moves: list[tuple[object, ...]]) -> None:
     """Make the moves, one after the other."""
@@ -549,7 +552,7 @@ BEGUN: list[tuple[object, ...]] = [
 
 
 @given(st.lists(st.one_of(HONEST, ATTACK), min_size=5, max_size=15), CLONE)
-@LAWS
+@SLOW_LAWS
 def test_a_log_gives_every_context_that_git_gives(
     moves: list[tuple[object, ...]], clone: int
 ) -> None:
@@ -568,7 +571,7 @@ def test_a_log_gives_every_context_that_git_gives(
 
 
 @given(st.lists(st.one_of(HONEST, ATTACK), max_size=15), CLONE, st.integers(0, 45))
-@LAWS
+@SLOW_LAWS
 def test_a_log_that_begins_later_gives_the_same(
     moves: list[tuple[object, ...]], clone: int, seconds: int
 ) -> None:
@@ -628,7 +631,7 @@ def test_a_revert_of_the_latest_apply_restores_the_bytes(
 
 
 @given(st.lists(st.one_of(HONEST, ATTACK), max_size=15), CLONE)
-@LAWS
+@SLOW_LAWS
 def test_a_clone_with_the_same_refs_has_the_same_log(
     moves: list[tuple[object, ...]], clone: int
 ) -> None:
@@ -726,7 +729,7 @@ class Sessions:
 
 @given(st.lists(st.one_of(HONEST, ATTACK, OF_SESSIONS, OF_SESSIONS), max_size=20), CLONE)
 @example([("put", 0, 0, 0), ("context", 0, 0, None, False), ("forget", 0, 0)], 0)
-@settings(LAWS, max_examples=15)
+@SLOW_LAWS
 def test_every_recorded_context_is_built_again(moves: list[tuple[object, ...]], clone: int) -> None:
     """With the bytes that were given, whatever came later, unless the session's text was forgotten."""
     with builder() as repo:
