@@ -108,12 +108,11 @@ def test_a_forgotten_text(memory: Memory) -> None:
 
 def test_what_was_given_before_counts_as_then(memory: Memory) -> None:
     """The budget prefers what related sessions were given: as it was, not as it is now."""
-    for number in range(4):
-        approve(memory, f"e{number}", f"Rule {number}.")
-    started(memory, name="older")
-    build(memory, "older", budget=35)
-    started(memory, "older")
-    text = build(memory, budget=35)
+    approve(memory, "first", "Rule 0.")
+    build(started(memory, name="older"), "older", budget=35)
+    approve(memory, "second", "Rule 1.")
+    text = build(started(memory, "older"), budget=35)
+    assert text == "[memory:project:fact]\nRule 0.\n"
     approve(memory, "z", "Newest.")
     build(memory, "older", budget=None)
     (found,) = again(memory)

@@ -100,9 +100,11 @@ def _check_usage(ctx: click.Context) -> None:
     }
     way = next((way for way in _WAYS if way in given), None)
     if way is None:
-        raise BadInputError("usage", "say what to replay: SESSION, or --at WHEN")
+        raise BadInputError(
+            "usage", "say what to replay: SESSION, or --at WHEN", hint="gitmem replay --help"
+        )
     if given - _WAYS[way] - {way} or len(given.intersection(_ONE_OF)) > 1:
-        raise BadInputError("usage", "these options don't go together")
+        raise BadInputError("usage", "these options don't go together", hint="gitmem replay --help")
     if "number" in given and not given & {"diff", "checkout"}:
         raise BadInputError("usage", "--context goes with --diff or --checkout")
 
