@@ -19,7 +19,9 @@ from gitmem.git.objects import Objects
 from gitmem.model import entries, scan
 from gitmem.model.approval import Ancestry, Ledger, Trust, anyone, judge
 from gitmem.model.history import Change, Content
+from gitmem.signed import Signed, since
 from gitmem.store import is_customary
+from gitmem.trust import signers_in
 
 _NONE = "0" * 40
 
@@ -31,24 +33,39 @@ class Range(NamedTuple):
     new: str
 
 
-def verify(git_dir: Path, written: str, *, candidate: bool = False) -> Report:
+def verify(
+    git_dir: Path, written: str, *, candidate: bool = False, signers: Path | None = None
+) -> Report:
     """Look at the range `A..B` of the repository `git_dir`, which need not be one that gitmem made.
 
     B is a `memory/main` that stood at A before; with `candidate`, the tip of a candidate that is
     to be applied to A. As A, `0` forty times is the beginning. Findings are of what the range
-    brought alone. Raises BadInputError `range-unclear` and `shallow`.
+    brought alone. With `signers`, a file that lists keys, what was approved after A counts only
+    if one of them signed it. Raises BadInputError `range-unclear`, `shallow`, `file-unreadable`.
     """
     given = _range(git_dir, written)
     objects = opened(git_dir, *filter(None, (given.new, given.old)))
     if candidate and given.old is not None:
         ledger = judge(objects, given.old)
-        found = [*of_candidate(objects, ledger, given.new)]
         line = Ancestry(objects, ledger).own_line(given.old, given.new)
-        return Report(tuple(found), len(line), len(ledger.view.contents(objects)))
-    ledger = judge(objects, given.new)
+        wrong = tuple(of_candidate(objects, ledger, given.new))
+        return Report(wrong, len(line), len(ledger.view.contents(objects)))
+    trust: Trust = anyone
+    if signers is not None:
+        trust = _signed_by(signers, objects, git_dir, given)
+    ledger = judge(objects, given.new, trust=trust)
     before = ledger.position.get(given.old, -1) + 1 if given.old is not None else 0
     approved = ledger.view.contents(objects)
-    return Report(tuple(on_main(objects, given, ledger)), len(ledger.line) - before, len(approved))
+    found = on_main(objects, given, ledger, trust)
+    return Report(tuple(found), len(ledger.line) - before, len(approved))
+
+
+def _signed_by(signers: Path, objects: Objects, git_dir: Path, given: Range) -> Signed:
+    if not signers.is_file():
+        raise BadInputError("file-unreadable", f"'{signers}' is no file")
+    found = since(objects, git_dir, given.old, signers_in(signers))
+    found.prepare(given.new)
+    return found
 
 
 def _range(git_dir: Path, written: str) -> Range:

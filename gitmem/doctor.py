@@ -31,7 +31,7 @@ from gitmem.git.health import Remote
 from gitmem.layout import TierPlace, Tiers
 from gitmem.memory import Memory
 from gitmem.model import trailers
-from gitmem.model.approval import Ledger, judge
+from gitmem.model.approval import Ledger
 from gitmem.model.history import Commit
 from gitmem.sessionfiles import SessionFolder
 from gitmem.store import Store
@@ -404,7 +404,7 @@ def _merge_style(tier: Examined) -> Iterator[Finding]:
     yield from _made_by_forge(tier, ours, {}, "memory/main", "")
     for remote in health.remotes(tier.place.git_dir, layout.MAIN):
         if remote.main is not None and remote.main not in ours.position:
-            theirs = judge(tier.store.objects, remote.main)
+            theirs = tier.store.ledger_at(remote.main)
             where = f"memory/main of '{remote.name}'"
             yield from _made_by_forge(tier, theirs, ours.position, where, "gitmem sync, then ")
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem import arrivals, config, files, hooks, ids, layout
+from gitmem import arrivals, config, hooks, ids, layout
 from gitmem.errors import BadInputError, ObjectMissingError
 from gitmem.git import program
 from gitmem.git.bulk import Borrowed
@@ -24,9 +24,9 @@ from gitmem.layout import MAIN
 from gitmem.model import trailers
 from gitmem.model.approval import Ancestry, Judgement, Ledger, anyone, judge
 from gitmem.model.history import Commit
-from gitmem.signed import Signed
+from gitmem.signed import Signed, since
 from gitmem.store import closed_by, closing_of
-from gitmem.trust import Settings, Signer, Trust, pgp_signer, ssh_signer
+from gitmem.trust import Signer, signers_in
 
 _NONE = "0" * 40
 _PRIVATE = "refs/memory/"
@@ -140,16 +140,8 @@ def rules(repository: Path) -> Rules:
             hint=f"git -C '{git_dir}' config --list shows what is set",
         )
     approvers = tuple(told.get("approvers", "").replace(",", " ").split())
-    signers = tuple(_signers(git_dir / SIGNERS)) if approval == "signed" else ()
+    signers = signers_in(git_dir / SIGNERS) if approval == "signed" else ()
     return Rules(approvers, approval == "signed", own == "allowed", signers)
-
-
-def _signers(path: Path) -> Iterator[Signer]:
-    """The keys in a server's list: lines of git's allowed-signers form, and OpenPGP fingerprints."""
-    for line in (files.read_if_there(path) or b"").decode("utf-8", "surrogateescape").splitlines():
-        found = ssh_signer(line) or pgp_signer(line)
-        if found is not None:
-            yield found
 
 
 # -- what the hook asks ------------------------------------------------------------------------
@@ -236,9 +228,8 @@ class _Push:
         """Which approvals count, where they must be signed: all that was taken before does."""
         if not self.rules.signed:
             return None
-        settings = Settings("signed", self.present.get(MAIN))
-        trust = Trust(settings, self.rules.signers)
-        return Signed(self.objects, self.git_dir, trust, remember=False, borrowed=self.borrowed)
+        start = self.present.get(MAIN)
+        return since(self.objects, self.git_dir, start, self.rules.signers, self.borrowed)
 
     @cached_property
     def ledger(self) -> Ledger | None:

@@ -20,7 +20,7 @@ from gitmem.git.objects import Objects
 from gitmem.git.signatures import Signature
 from gitmem.model.approval import kind_of
 from gitmem.model.history import Commit
-from gitmem.trust import Trust
+from gitmem.trust import Settings, Signer, Trust
 
 _VERSION = 1
 
@@ -167,3 +167,15 @@ class Signed:
             path.parent.mkdir(parents=True, exist_ok=True)
             document = {"of": self._key(), "found": found}
             files.write_whole(path, json.dumps(document, separators=(",", ":")).encode())
+
+
+def since(
+    objects: Objects,
+    git_dir: Path,
+    start: str | None,
+    signers: Iterable[Signer],
+    borrowed: Borrowed = NOTHING_BORROWED,
+) -> Signed:
+    """What counts where all that came after `start` must be signed by one of `signers`."""
+    trust = Trust(Settings("signed", start), tuple(signers))
+    return Signed(objects, git_dir, trust, remember=False, borrowed=borrowed)

@@ -23,6 +23,7 @@ from gitmem.model.approval import (
     Applied,
     Judgement,
     Ledger,
+    Trust,
     anyone,
     candidates_in,
     judge,
@@ -64,9 +65,9 @@ class Store:
         self.place = place
         self.tier = place.scope
         self.objects = Objects(place.git_dir, place.scope)
-        # Of which tip and for which approval setting, with what says which approvals count.
+        # Of which tip, and judged with which approval setting.
         self._ledger: tuple[str, str, Ledger] | None = None
-        self._signed: Signed | None = None
+        self._signed: tuple[str, Signed | None] | None = None
         self._remember = True
         # What each pending candidate says, and at which tip; and the same the other way round.
         self._said: dict[str, tuple[str, str]] = {}
@@ -90,16 +91,12 @@ class Store:
 
     def ledger(self) -> Ledger:
         """The judgements on the approval line of `memory/main`."""
-        tip, approval = self.main(), trust.name(self.place.git_dir)
+        tip, (approval, _) = self.main(), self._present()
         if self._ledger is None or self._ledger[:2] != (tip, approval):
             before = self._ledger
             known = before[2] if before is not None and before[1] == approval else None
             self.objects.prefetch([tip], [before[0]] if before is not None else ())
-            if before is None or before[1] != approval:
-                self._signed = self._trust(approval)
-            if self._signed is not None:
-                self._signed.prepare(tip)
-            ledger = judge(self.objects, tip, known=known, trust=self._signed or anyone)
+            ledger = judge(self.objects, tip, known=known, trust=self.trust_in(tip))
             self._ledger = (tip, approval, ledger)
         return self._ledger[2]
 
@@ -112,30 +109,40 @@ class Store:
     @property
     def signed(self) -> Signed | None:
         """What says which approvals count, where they must be signed; else None."""
-        self.ledger()
-        return self._signed
+        return self._present()[1]
+
+    def trust_in(self, *tips: str) -> Trust:
+        """What says which approvals count, for judging the lines of `tips`."""
+        signed = self.signed
+        if signed is None:
+            return anyone
+        for tip in tips:
+            signed.prepare(tip)
+        return signed
 
     def check_signatures_again(self) -> None:
         """From now on take no cache's word for a signature."""
         self._ledger, self._signed, self._remember = None, None, False
 
-    def _trust(self, approval: str) -> Signed | None:
-        if approval == trust.OPEN:
-            return None
+    def _present(self) -> tuple[str, Signed | None]:
+        """The approval setting as it is now, and what it says of approvals."""
         git_dir = self.place.git_dir
-        return Signed(self.objects, git_dir, trust.read(git_dir), remember=self._remember)
+        approval = trust.name(git_dir)
+        if self._signed is None or self._signed[0] != approval:
+            signed = None
+            if approval != trust.OPEN:
+                signed = Signed(self.objects, git_dir, trust.read(git_dir), remember=self._remember)
+            self._signed = (approval, signed)
+        return self._signed
 
     def ledger_at(self, commit: str, *, approval: str | None = None) -> Ledger:
         """The judgements on the approval line of any commit.
 
         With `approval` `open` signatures have no say; otherwise today's setting holds.
         """
-        present = trust.name(self.place.git_dir)
-        signed = None if approval == trust.OPEN else self._trust(present)
         self.objects.prefetch([commit])
-        if signed is not None:
-            signed.prepare(commit)
-        return judge(self.objects, commit, trust=signed or anyone)
+        trusted = anyone if approval == trust.OPEN else self.trust_in(commit)
+        return judge(self.objects, commit, trust=trusted)
 
     def approved(self) -> dict[str, Blob]:
         """The approved entries, by key."""

@@ -264,6 +264,12 @@ def _signers(place: Path) -> Iterator[Signer]:
         yield from filter(None, map(signer_in, _lines(place / name)))
 
 
+def signers_in(path: Path) -> tuple[Signer, ...]:
+    """The keys in one list for both: lines of git's allowed-signers form, and of OpenPGP keys."""
+    found = (ssh_signer(line) or pgp_signer(line) for line in _lines(path))
+    return tuple(one for one in found if one is not None)
+
+
 def ssh_signer(line: str) -> Signer | None:
     """The signer that a line of an allowed-signers file names; None for a comment and the like.
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from build import Builder
 
 from gitmem import arrivals
 from gitmem.errors import BadInputError
+from gitmem.git.signatures import Signing
 from gitmem.model.history import REGULAR, Blob
 
 HIDDEN = "Use tabs.\u202e"
@@ -156,6 +158,30 @@ def test_a_shallow_clone(repo: Builder, tmp_path: Path, run_git: Callable[..., s
 
     assert error.value.reference == "shallow"
     shutil.rmtree(tmp_path / "clone")
+
+
+def test_what_must_be_signed(
+    repo: Builder, tmp_path: Path, keys: Any, run_git: Callable[..., str]
+) -> None:
+    """With a list of keys, what the range approves needs one's signature; what was before does not."""
+    one = repo.approve(repo.root, {"a": "A"}, "cand_1")
+    two = repo.approve(one, {"b": "B"}, "cand_2")
+    plain = repo.objects.commit(two)
+    keys["ann"].sign_with(run_git, tmp_path)
+    signing = Signing(repo.git_dir, tmp_path)
+    signed = signing.write_commit(plain.tree, plain.parents, plain.message, plain.author)
+    listed = tmp_path / "signers"
+    listed.write_text(keys["ann"].line("ann"))
+
+    kinds = [
+        [found.kind for found in arrivals.verify(repo.git_dir, given, signers=listed).findings]
+        for given in (f"{one}..{signed}", f"{one}..{two}", f"{repo.root}..{signed}")
+    ]
+
+    assert kinds == [[], ["not-signed"], ["not-signed"]]
+    with pytest.raises(BadInputError) as error:
+        arrivals.verify(repo.git_dir, f"{one}..{two}", signers=tmp_path / "nothing")
+    assert error.value.reference == "file-unreadable"
 
 
 def test_no_repository(tmp_path: Path) -> None:

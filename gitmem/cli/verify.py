@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -32,6 +33,12 @@ FORMATS = ("text", "json", "github", "gitlab")
     "--candidate", is_flag=True, help="The range is a candidate, NEW, for the memory/main OLD."
 )
 @click.option(
+    "--signers",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="What the range approves counts only if a key in FILE signed it.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
@@ -50,6 +57,7 @@ def command(
     accept: bool,
     given: str | None,
     candidate: bool,
+    signers: Path | None,
     form: str,
     yes: bool,
     as_json: bool,
@@ -64,8 +72,8 @@ def command(
     """
     from gitmem import audit
 
-    if given is None and candidate:
-        raise BadInputError("usage", "--candidate needs --range OLD..NEW")
+    if given is None and (candidate or signers is not None):
+        raise BadInputError("usage", "--candidate and --signers need --range OLD..NEW")
     if given is not None and accept:
         raise BadInputError("usage", "--range and --accept don't go together")
     if accept:
@@ -75,19 +83,22 @@ def command(
     if given is None:
         report = audit.verify(state.memory, scope=scope)
     else:
-        report = _of_range(state, given, scope, candidate=candidate)
+        report = _of_range(state, given, scope, candidate=candidate, signers=signers)
     _show(report, "json" if as_json else form)
     return ExitCode.FINDINGS if report.findings else ExitCode.DONE
 
 
-def _of_range(state: State, given: str, scope: str | None, *, candidate: bool) -> Report:
+def _of_range(
+    state: State, given: str, scope: str | None, *, candidate: bool, signers: Path | None
+) -> Report:
     from gitmem import arrivals
 
     place = state.memory.found.project
     if scope is not None:
         place = state.memory.store(scope).place
     git_dir = place.git_dir if place is not None else arrivals.repository_at(state.path)
-    return arrivals.verify(git_dir, given, candidate=candidate)
+    listed = state.path / signers if signers is not None else None
+    return arrivals.verify(git_dir, given, candidate=candidate, signers=listed)
 
 
 def _show(report: Report, form: str) -> None:

@@ -126,4 +126,5 @@ def test_a_range_of_a_candidate(cli: Any) -> None:
 def test_options_that_need_each_other(cli: Any) -> None:
     """A candidate is one of a range, and a range is never taken for the right memory."""
     assert cli.error("verify", "--candidate") == "usage"
+    assert cli.error("verify", "--signers", "x") == "usage"
     assert cli.error("verify", "--range", "a..b", "--accept") == "usage"
