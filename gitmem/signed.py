@@ -73,6 +73,7 @@ class Signed:
             return True
         if tag not in self._found:
             of_tag = signatures.of_tag(self._git_dir, tag, self._allowed, self._borrowed)
+            self._check_known(of_tag)
             self._found[tag] = of_tag
             self._write()
         return self.signature(closing) is not None and self._counts(self._found[tag], closing)
@@ -123,9 +124,22 @@ class Signed:
         if not wanted:
             return
         found = signatures.of_commits(self._git_dir, wanted, self._allowed, self._borrowed)
-        nothing = Signature(None, None, checked=False)
-        self._found.update({id_: found.get(id_, nothing) for id_ in wanted})
+        for one in found.values():
+            self._check_known(one)
+        self._found.update(found)
         self._write()
+
+    def _check_known(self, found: Signature) -> None:
+        """Raise BadInputError `key-missing` where a key that counts is not there to check with."""
+        for one in (*self.trust.signers, *self.trust.removed):
+            if found.missing is not None and one.key.endswith(found.missing):
+                raise BadInputError(
+                    "key-missing",
+                    f"the OpenPGP key of {one.name} is not in your keyring: nobody knows "
+                    "whether what it signed counts",
+                    context=one.key,
+                    hint=f"gpg --import a file with it, or: gpg --recv-keys {one.key}",
+                )
 
     # -- the cache -------------------------------------------------------------------------
 
@@ -158,10 +172,10 @@ class Signed:
         return known if all(text is None or isinstance(text, str) for text in texts) else {}
 
     def _write(self) -> None:
-        """Remember what could be checked. Where it can't be written nothing happens."""
+        """Remember the good ones. Where it can't be written nothing happens."""
         if not self._remember:
             return
-        found = {id_: [one.key, one.signer] for id_, one in self._found.items() if one.checked}
+        found = {id_: [one.key, one.signer] for id_, one in self._found.items() if one.key}
         with suppress(OSError, BadInputError):
             path = self._path()
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from build import ANN, Builder
 
 from gitmem import config
+from gitmem.errors import BadInputError
 from gitmem.git import signatures
 from gitmem.git.objects import Objects
 from gitmem.git.signatures import Signature, Signing
@@ -137,8 +138,10 @@ def test_what_was_found_is_remembered(world: World, monkeypatch: pytest.MonkeyPa
     assert asked == [4]
     world.view(world.repo.approve(tip, {"z": "Z"}, "cand_z"))
     assert asked == [4, 1]
+    world.view(world.repo.approve(tip, {"z": "Z"}, "cand_z"))
+    assert asked == [4, 1, 1], "what is not good may become so: it is not remembered"
     world.view(tip, Trust(world.trust.settings, world.trust.signers[:1]))
-    assert asked == [4, 1, 4]
+    assert asked == [4, 1, 1, 4]
 
 
 @pytest.mark.parametrize(
@@ -178,3 +181,20 @@ def test_a_key_of_openpgp_is_one_by_its_fingerprint(world: World) -> None:
     assert signed._counts(Signature("AB" * 20, "whoever"), "1" * 40)
     assert not signed._counts(Signature("CD" * 20, "ann"), "1" * 40)
     assert not signed._counts(Signature(None, "ann"), "1" * 40)
+
+
+def test_a_key_that_is_not_in_the_keyring(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one that counts nobody knows what it signed; another one is nobody's."""
+    tip = world.repo.approve(world.start, {"b": "B"}, "cand_b")
+    found = {tip: Signature(None, None, "CD" * 8)}
+    monkeypatch.setattr(signatures, "of_commits", lambda *_: found)
+    for key, raised in (("CD" * 20, True), ("AB" * 20, False)):
+        objects = Objects(world.repo.git_dir, "project")
+        listed = Trust(world.trust.settings, (Signer("ann", key, f"ann {key}"),))
+        signed = Signed(objects, world.repo.git_dir, listed)
+        if raised:
+            with pytest.raises(BadInputError) as error:
+                signed.prepare(tip)
+            assert error.value.reference == "key-missing"
+        else:
+            assert signed.signature(tip) is None

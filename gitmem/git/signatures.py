@@ -26,14 +26,19 @@ from gitmem.git.bulk import NOTHING_BORROWED, Batch, Borrowed
 from gitmem.model.history import EMPTY_TREE, Person
 
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
-_FIELDS = ("%H", "%G?", "%GF", "%GP", "%GS")
+_FIELDS = ("%H", "%G?", "%GF", "%GP", "%GS", "%GK")
 # As git's `%G?` says: a good signature (U: of a key of unknown trust, X: that has expired since,
 # Y: by a key that has). A key's trust and dates are not what we go by: which keys count is.
 _GOOD = frozenset("GUXY")
-# git could not look: the key is not in the keyring, or the program is missing.
-_UNCHECKED = "E"
+# The two kinds that git is asked about. At any other it stops, and would check none.
+_BEGIN = ("-----BEGIN SSH SIGNATURE-----", "-----BEGIN PGP SIGNATURE-----")
+_COMMIT_SIGNED = re.compile(rf"^gpgsig (?:{'|'.join(_BEGIN)})$".encode(), re.MULTILINE)
+_TAG_SIGNED = re.compile(rf"^(?:{'|'.join(_BEGIN)})$".encode(), re.MULTILINE)
+# What git says where it could not look. Nothing that is signed can make it say so.
+_FAILED = re.compile(r"^error: c.*$", re.MULTILINE)
 _SSH_GOOD = re.compile(r'^Good "git" signature for (.*) with \S+ key (SHA256:\S+)$', re.MULTILINE)
 _PGP_VALID = re.compile(r"^\[GNUPG:\] VALIDSIG ([0-9A-F]+)(?: \S+){8} ([0-9A-F]+)", re.MULTILINE)
+_PGP_MISSING = re.compile(r"^\[GNUPG:\] NO_PUBKEY ([0-9A-F]+)", re.MULTILINE)
 _PGP_SIGNER = re.compile(r"^\[GNUPG:\] (?:GOOD|EXP|EXPKEY)SIG \S+ (.*)$", re.MULTILINE)
 _SSHSIG = re.compile(rb"-----BEGIN SSH SIGNATURE-----(.*?)-----END SSH SIGNATURE-----", re.DOTALL)
 _SIGNING = ("gpg.", "user.signingkey")
@@ -44,12 +49,16 @@ class Signature(NamedTuple):
 
     `key` is the fingerprint of the key that made it, `SHA256:…` for ssh and 40 hexadecimal digits
     for OpenPGP, None where no good signature is; `signer` whom the key is listed for, or the
-    user id in the key. `checked` is false where git could not look at it here.
+    user id in the key. `missing` is the end of the fingerprint of an OpenPGP key that is not in
+    the keyring, so that nobody knows whether the signature is good.
     """
 
     key: str | None
     signer: str | None
-    checked: bool = True
+    missing: str | None = None
+
+
+UNSIGNED = Signature(None, None)
 
 
 class PublicKey(NamedTuple):
@@ -83,14 +92,15 @@ def of_commits(
     """The signatures of commits, asked for with one git process.
 
     `allowed` is the content of an allowed-signers file (ssh-keygen(1)); OpenPGP keys are looked up
-    in the user's keyring. Raises GitFailedError.
+    in the user's keyring. Raises GitFailedError `signatures-unchecked` where git can't look.
     """
-    wanted = list(ids)
+    found = dict.fromkeys(ids, UNSIGNED)
+    wanted = _signed_ones(git_dir, list(found), borrowed)
     if not wanted:
-        return {}
+        return found
     told = [f"--format={'%x00'.join(_FIELDS)}", "--no-walk=unsorted", "--stdin"]
     with _bench(git_dir, borrowed) as (place, env):
-        out = program.run(
+        done = program.run(
             *_checking(place, allowed),
             "log",
             "-z",
@@ -101,27 +111,54 @@ def of_commits(
             git_dir=place,
             env=env,
             input="".join(f"{id_}\n" for id_ in wanted).encode(),
-        ).out
-    fields = out.decode("utf-8", "replace").split("\0")
-    found: dict[str, Signature] = {}
+        )
+    _check_ran(done)
+    fields = done.out.decode("utf-8", "replace").split("\0")
     for at in range(0, len(fields) - 1, len(_FIELDS)):
-        id_, grade, key, primary, signer = fields[at : at + len(_FIELDS)]
-        found[id_] = _graded(grade, key, primary, signer)
+        id_, *said = fields[at : at + len(_FIELDS)]
+        found[id_] = _graded(*said)
     return found
 
 
-def _graded(grade: str, key: str, primary: str, signer: str) -> Signature:
+def _signed_ones(git_dir: Path, ids: list[str], borrowed: Borrowed) -> list[str]:
+    """Those of `ids` with a signature of a kind that git can be asked about."""
+    read = Batch(git_dir, borrowed).read_all(ids)
+    heads = (item[1].partition(b"\n\n")[0] if item is not None else b"" for item in read)
+    return [id_ for id_, head in zip(ids, heads, strict=True) if _is_signed(head)]
+
+
+def _is_signed(head: bytes) -> bool:
+    # git takes all such lines for one signature, and the first for its kind.
+    first = head.find(b"\ngpgsig ")
+    return first >= 0 and _COMMIT_SIGNED.match(head, first + 1) is not None
+
+
+def _check_ran(done: program.Result) -> None:
+    failed = _FAILED.search(done.message)
+    if failed is not None:
+        raise program.GitFailedError(
+            "signatures-unchecked",
+            "git could not check signatures, so that nobody knows which approvals count",
+            context=done.message,
+            hint="install what it misses (ssh-keygen, gpg), or make room for its files",
+        )
+
+
+def _graded(grade: str, key: str, primary: str, signer: str, key_id: str) -> Signature:
     # An ssh key that no line allows has a good signature too, of unknown trust.
     good = grade in _GOOD if not key.startswith("SHA256:") else grade == "G"
-    if not good or not key:
-        return Signature(None, None, checked=grade != _UNCHECKED)
-    return Signature(primary or key, signer or None)
+    if good and key:
+        return Signature(primary or key, signer or None)
+    return Signature(None, None, key_id or None) if grade == "E" else UNSIGNED
 
 
 def of_tag(
     git_dir: Path, id_: str, allowed: bytes, borrowed: Borrowed = NOTHING_BORROWED
 ) -> Signature:
-    """The signature of an annotated tag; `allowed` as for `of_commits`."""
+    """The signature of an annotated tag; `allowed`, and what is raised, as for `of_commits`."""
+    item = Batch(git_dir, borrowed).read(id_)
+    if item is None or item[0] != b"tag" or _TAG_SIGNED.search(item[1]) is None:
+        return UNSIGNED
     with _bench(git_dir, borrowed) as (place, env):
         done = program.run(
             *_checking(place, allowed),
@@ -132,15 +169,17 @@ def of_tag(
             env=env,
             check=False,
         )
+    _check_ran(done)
     said = done.err.decode("utf-8", "replace")
     # git tells what gpg said in this form, and what ssh-keygen said as it is.
     if said.startswith("[GNUPG:]"):
         pgp, signer = _PGP_VALID.search(said), _PGP_SIGNER.search(said)
+        missing = _PGP_MISSING.search(said)
         if pgp is None or "[GNUPG:] REVKEYSIG" in said:
-            return Signature(None, None, checked="[GNUPG:] NO_PUBKEY" not in said)
+            return Signature(None, None, missing[1] if missing is not None else None)
         return Signature(pgp[2], signer[1] if signer is not None else None)
     ssh = _SSH_GOOD.search(said) if done.code == 0 else None
-    return Signature(None, None) if ssh is None else Signature(ssh[2], ssh[1])
+    return UNSIGNED if ssh is None else Signature(ssh[2], ssh[1])
 
 
 def _checking(place: Path, allowed: bytes) -> tuple[str, ...]:

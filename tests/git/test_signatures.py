@@ -16,6 +16,7 @@ from build import ANN, Builder
 
 from gitmem.errors import RefusedError
 from gitmem.git import signatures
+from gitmem.git.program import GitFailedError
 from gitmem.git.signatures import Signing
 
 RunGit = Callable[..., str]
@@ -53,6 +54,47 @@ def test_a_signed_commit_is_the_same_but_for_its_signature(repo: Builder, signin
     assert signed._replace(id="") == plain._replace(id="")
 
 
+def test_a_signature_that_git_can_not_read(repo: Builder, signing: Signing, keys: Any) -> None:
+    """At one of an unknown kind git stops: it is not asked, and the others are checked."""
+    good = _written(signing, repo)
+    forged = []
+    for text in (b"x", b"-----BEGIN SSH SIGNATURE-----", b"-----BEGIN SIGNED MESSAGE-----"):
+        data = b"tree %b\nauthor A <a> 1 +0000\ncommitter A <a> 1 +0000\ngpgsig %b\n x\n\nm\n"
+        tree = repo.objects.commit(good).tree.encode()
+        made = subprocess.run(
+            ["git", f"--git-dir={repo.git_dir}", "hash-object", "-wt", "commit", "--stdin"],
+            input=data % (tree, text),
+            capture_output=True,
+            check=True,
+        )
+        forged.append(made.stdout.decode().strip())
+    allowed = keys["ann"].line(NAME).encode()
+
+    found = signatures.of_commits(repo.git_dir, [*forged, good], allowed)
+
+    assert [found[one].key for one in forged] == [None, None, None]
+    assert found[good].key == keys["ann"].fingerprint
+
+
+def test_nothing_to_check_with(
+    repo: Builder, signing: Signing, keys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing program does not make signatures bad: nobody knows then, and that is said."""
+    commit, tag = _written(signing, repo), signing.write_tag("x", repo.root, ANN, "no\n")
+    for name in ("git", "sh"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    for look in (
+        lambda: signatures.of_commits(repo.git_dir, [commit], b""),
+        lambda: signatures.of_tag(repo.git_dir, tag, b""),
+    ):
+        with pytest.raises(GitFailedError) as error:
+            look()
+        assert error.value.reference == "signatures-unchecked"
+
+
 def test_who_signed(repo: Builder, signing: Signing, keys: Any) -> None:
     """Of many commits at once: the key and the name that it is listed for, or nothing."""
     signed, bare = _written(signing, repo), repo.commit([repo.root], {})
@@ -60,8 +102,8 @@ def test_who_signed(repo: Builder, signing: Signing, keys: Any) -> None:
 
     found = signatures.of_commits(repo.git_dir, [bare, signed], allowed)
 
-    assert found[signed] == (keys["ann"].fingerprint, NAME, True)
-    assert found[bare] == (None, None, True)
+    assert found[signed] == (keys["ann"].fingerprint, NAME, None)
+    assert found[bare] == (None, None, None)
     assert _key_of(repo, signed, keys["bob"].line("bob")) is None
     assert _key_of(repo, signed, "") is None
     assert signatures.of_commits(repo.git_dir, [], b"") == {}
@@ -91,7 +133,7 @@ def test_a_signed_tag(repo: Builder, signing: Signing, keys: Any) -> None:
 
     assert repo.objects.tag(id_) is not None
     assert not (repo.git_dir / "refs" / "tags" / "memory").exists()
-    assert signatures.of_tag(repo.git_dir, id_, allowed) == (keys["ann"].fingerprint, NAME, True)
+    assert signatures.of_tag(repo.git_dir, id_, allowed) == (keys["ann"].fingerprint, NAME, None)
     assert signatures.of_tag(repo.git_dir, id_, keys["eve"].line("eve").encode()).key is None
     bare = repo.objects.write_tag("x", repo.root, ANN, "no\n")
     assert signatures.of_tag(repo.git_dir, bare, allowed).key is None
@@ -197,7 +239,7 @@ def test_openpgp(repo: Builder, pgp: str, run_git: RunGit) -> None:
     commit = _written(signing, repo)
     tag = signing.write_tag("x", commit, ANN, "no\n")
 
-    expected = (pgp, f"Ann <{NAME}>", True)
+    expected = (pgp, f"Ann <{NAME}>", None)
     assert signatures.of_commits(repo.git_dir, [commit], b"")[commit] == expected
     assert signatures.of_tag(repo.git_dir, tag, b"") == expected
     assert signing.own_key(ANN).fingerprint == pgp
@@ -211,5 +253,5 @@ def test_openpgp_without_the_key(repo: Builder, pgp: str, sealed_home: Path) -> 
     subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=True, capture_output=True)
     (sealed_home / ".gnupg").rename(sealed_home / "elsewhere")
 
-    assert signatures.of_commits(repo.git_dir, [commit], b"")[commit] == (None, None, False)
-    assert signatures.of_tag(repo.git_dir, tag, b"") == (None, None, False)
+    assert signatures.of_commits(repo.git_dir, [commit], b"")[commit] == (None, None, pgp[-16:])
+    assert signatures.of_tag(repo.git_dir, tag, b"") == (None, None, pgp[-16:])
