@@ -6,6 +6,7 @@ grammar that is safe as a file name and as a part of a git ref name.
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from gitmem.errors import BadInputError
@@ -13,6 +14,8 @@ from gitmem.errors import BadInputError
 _SEGMENT = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 _CANDIDATE = re.compile(r"[a-z0-9_-]+\Z")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+
+_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 MAX_SEGMENTS = 4
 MAX_SEGMENT_LENGTH = 100
@@ -97,6 +100,16 @@ def is_candidate_id(name: str) -> bool:
 def new_candidate_id(year: int, suffix: str) -> str:
     """A fresh candidate id such as `cand_2026_k3f9x2ab`."""
     return f"cand_{year}_{suffix}"
+
+
+def derived_candidate_id(year: int, *parts: str) -> str:
+    """The candidate id that everybody comes to who makes it of the same `parts`."""
+    number = int.from_bytes(hashlib.sha256("\n".join(parts).encode()).digest()[:8], "big")
+    suffix = ""
+    for _ in range(8):
+        number, digit = divmod(number, len(_DIGITS))
+        suffix += _DIGITS[digit]
+    return new_candidate_id(year, suffix)
 
 
 def session_fault(name: str) -> str | None:

@@ -87,6 +87,16 @@ def candidate_ref(candidate: str) -> str:
     return CANDIDATES + candidate
 
 
+def tracking_ref(remote: str, candidate: str) -> str:
+    """A candidate's branch as the remote had it last."""
+    return f"{tracking(remote)}candidate/{candidate}"
+
+
+def tracking(remote: str) -> str:
+    """What all branches of memory begin with, as the remote had them last."""
+    return f"refs/remotes/{remote}/memory/"
+
+
 def discarded_ref(candidate: str, closing: str) -> str:
     """The tag of a discarded candidate; `closing` is the closing commit's id in hex."""
     return f"{DISCARDED}{candidate}.{closing[:8]}"

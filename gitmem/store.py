@@ -253,6 +253,10 @@ class Store:
             if tip not in ended and tip not in inside:
                 yield self._stub(ref.removeprefix(layout.KEPT), "withdrawn", tip, ref, ledger)
 
+    def stub(self, id_: str, tip: str) -> Stub:
+        """The branch of the candidate `id_` here, as it stands or stood at `tip`."""
+        return self._stub(id_, "pending", tip, layout.candidate_ref(id_))
+
     def decided_on_main(self) -> list[Stub]:
         """The candidates that the approval line has, as the last event on it left them."""
         found: dict[tuple[str, str], Stub] = {}

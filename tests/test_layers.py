@@ -62,6 +62,8 @@ LAYERS = {
     "gitmem.hooks": Layer.USE_CASES,
     "gitmem.review": Layer.USE_CASES,
     "gitmem.sessions": Layer.USE_CASES,
+    "gitmem.remotes": Layer.USE_CASES,
+    "gitmem.joining": Layer.USE_CASES,
     "gitmem.sync": Layer.USE_CASES,
     "gitmem.exchange": Layer.USE_CASES,
     "gitmem.replay": Layer.USE_CASES,

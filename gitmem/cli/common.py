@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -18,6 +18,7 @@ from gitmem.visible import visible
 
 if TYPE_CHECKING:
     from gitmem.dropbox import Claim
+    from gitmem.git.checkout import Left
     from gitmem.memory import Decision, Memory
     from gitmem.model.history import Person
 
@@ -193,7 +194,19 @@ def decision_json(decision: Decision) -> dict[str, Any]:
     }
 
 
-def tell_left(decision: Decision) -> None:
+class Leaving(Protocol):
+    """What leaves files alone and takes up dropped ones."""
+
+    @property
+    def left(self) -> Sequence[Left]:
+        """The files that it left alone."""
+
+    @property
+    def claimed(self) -> Sequence[Claim]:
+        """What became of dropped files."""
+
+
+def tell_left(decision: Leaving) -> None:
     """Say on standard error which files were left alone, and what became of dropped ones."""
     for item in decision.left:
         warn(f"'{item.path}' in the memory folder was left as it is: {item.reason}")

@@ -27,7 +27,7 @@ class Row(NamedTuple):
     summary: str
 
 
-# The module of a command has its name and an object `command`. Its first line of help is the
+# The module of a command has its name (with `_`) and an object `command`. Its first line of help is the
 # summary, which a test checks: so `gitmem --help` need not load any of them.
 COMMANDS = {
     "init": Row("Set up", "Set up the memory of this project and of the user, or mend it."),
@@ -59,6 +59,9 @@ COMMANDS = {
     "add": Row("Review", "Put an entry of your own into memory, proposed and approved in one."),
     "adopt": Row("Review", "Make a candidate of what nobody reviewed."),
     "reopen": Row("Review", "Take up a closed or a reverted candidate again."),
+    "remote": Row("Share", "Show, name or take out the remote that memory is shared through."),
+    "sync": Row("Share", "Bring memory here and at its remote together."),
+    "push-candidates": Row("Share", "Push the pending candidates to the remote, and nothing else."),
     "context": Row("Read", "Print what an agent gets to read."),
     "log": Row("Read", "Print the event log, oldest first."),
     "replay": Row("Read", "Print contexts as they were."),
@@ -72,6 +75,12 @@ COMMANDS = {
 _ASKED = "gitmem.asked"
 
 
+def command_named(name: str) -> click.Command:
+    """The command `name` of the table, imported."""
+    command: click.Command = import_module(f"gitmem.cli.{name.replace('-', '_')}").command
+    return command
+
+
 class Program(click.Group):
     """The command group, which imports a command only to run it or to show its help."""
 
@@ -83,8 +92,7 @@ class Program(click.Group):
         """The command `name`, imported; None where there is none."""
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"gitmem.cli.{name}").command
-        return command
+        return command_named(name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

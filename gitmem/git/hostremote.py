@@ -15,7 +15,7 @@ from pathlib import Path
 from gitmem import layout
 from gitmem.errors import GitmemError
 from gitmem.git import program
-from gitmem.layout import Host
+from gitmem.layout import Host, TierPlace
 
 # Which of the host's settings say how a remote is reached.
 _REACHING = ("credential.", "http.", "protocol.", "ssh.", "url.")
@@ -69,6 +69,29 @@ def of_host(host: Host, git_dir: Path) -> Remote | None:
     return Remote(name, absolute(urls[name], place), tuple(_reaching(besides.elements())))
 
 
+def of_tier(tier: TierPlace) -> Remote | None:
+    """The remote that the tier's own config names, as it is reached from there; or None."""
+    named = own(tier.git_dir)
+    if named is None:
+        return None
+    if tier.host is None:
+        return Remote(*named, ())
+    place = tier.host.top or tier.host.common_dir
+    besides = Counter(_config(None, place)) - Counter(_config(tier.git_dir, place))
+    return Remote(*named, tuple(_reaching(besides.elements())))
+
+
+def own(git_dir: Path) -> tuple[str, str] | None:
+    """The name and the url of the remote in the repository's own config: `origin` before others."""
+    config = _config(git_dir, git_dir, "--local")
+    urls: dict[str, str] = {}
+    for key, value in config:
+        if key.startswith("remote.") and key.endswith(".url"):
+            urls.setdefault(key.removeprefix("remote.").removesuffix(".url"), value)
+    name = "origin" if "origin" in urls else next(iter(urls), None)
+    return None if name is None else (name, urls[name])
+
+
 def unseen(host: Host, git_dir: Path, *, reaching: bool) -> tuple[tuple[str, str], ...]:
     """The host's settings that plain git in the repository `git_dir` lacks, as (key, value).
 
@@ -120,12 +143,15 @@ def why_not(error: GitmemError) -> str:
 
 
 def _run(args: Iterable[str], remote: Remote, git_dir: Path, *, ask: bool) -> str:
-    env = _environment(remote, ask=ask)
+    env = environment(remote, ask=ask)
     return program.run(*args, git_dir=git_dir, env=env, timeout=None if ask else _PATIENCE).text
 
 
-def _environment(remote: Remote, *, ask: bool) -> dict[str, str]:
-    """The settings as variables, not as arguments: everybody may read another process's arguments."""
+def environment(remote: Remote, *, ask: bool) -> dict[str, str]:
+    """The variables with which git reaches `remote`: `ask` as in tip_of_main.
+
+    The settings are not given as arguments, since everybody may read another process's arguments.
+    """
     env = {"GIT_CONFIG_COUNT": str(len(remote.settings))}
     for at, (key, value) in enumerate(remote.settings):
         env[f"GIT_CONFIG_KEY_{at}"] = key

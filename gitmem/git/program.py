@@ -12,7 +12,8 @@ import re
 import shlex
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -202,6 +203,42 @@ def call(
     except FileNotFoundError as error:
         raise _missing(error, cwd) from error
     return done.returncode
+
+
+def watch(
+    *args: str,
+    git_dir: Path,
+    input: bytes = b"",  # noqa: A002 - subprocess's own word
+    env: Mapping[str, str] | None = None,
+    show: Callable[[bytes], object] | None = None,
+) -> Result:
+    """Run git to its end and give `show` what it says on standard error as it comes, such as progress.
+
+    Its exit code is the caller's to look at. Raises BadInputError `git-missing`.
+    """
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
+        given.write(input)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                command(git_dir, args),
+                stdin=given,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                env=environment(extra=env),
+            )
+        except FileNotFoundError as error:
+            raise _missing(error, None) from error
+        said = bytearray()
+        with process:
+            if process.stderr is None:
+                raise GitFailedError("git-failed", f"'{_verb(args)}' has no pipe")
+            while chunk := os.read(process.stderr.fileno(), 1 << 16):
+                said += chunk
+                if show is not None:
+                    show(chunk)
+        out.seek(0)
+        return Result(process.returncode, out.read(), bytes(said))
 
 
 def converse(

@@ -244,6 +244,12 @@ def add_remote(git_dir: Path, name: str, url: str) -> None:
         seen.add(key)
 
 
+def remove_remote(git_dir: Path, name: str) -> None:
+    """Take a remote out of the tier's config; what was fetched of it stays."""
+    args = ("config", "--file", str(git_dir / "config"), "--remove-section", f"remote.{name}")
+    program.run(*args)
+
+
 def has_remote(git_dir: Path) -> bool:
     """Whether the tier has a remote of its own."""
     args = ("config", "--file", str(git_dir / "config"), "--get-regexp", r"^remote\..*\.url$")
@@ -273,6 +279,12 @@ def is_ancestor(git_dir: Path, older: str, newer: str) -> bool:
     """Whether the commit `older` is in the history of `newer`; one that is not there is not."""
     args = ("merge-base", "--is-ancestor", older, newer)
     return program.run(*args, git_dir=git_dir, check=False).code == 0
+
+
+def refs_containing(git_dir: Path, commit: str) -> list[str]:
+    """The refs that reach `commit`, by full name, sorted."""
+    args = ("for-each-ref", f"--contains={commit}", "--format=%(refname)")
+    return program.run(*args, git_dir=git_dir).text.splitlines()
 
 
 def merge_authors(git_dir: Path, tip: str) -> list[str]:

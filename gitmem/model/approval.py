@@ -204,10 +204,29 @@ def judge(
         ledger = Ledger()
         order = list(_line(history, tip, ledger, trust))
     for commit, kind in order:
-        ledger.reach(commit, kind)
-        ledger.add(_Judge(history, ledger, commit).verdict(kind))
-        _follow(history, ledger)
+        _add(history, ledger, commit, kind)
     return ledger
+
+
+def join(history: History, first: str, other: str, *, trust: Trust = anyone) -> Ledger:
+    """The ledger of a sync of two lines that nobody has made yet, with `first` as first parent.
+
+    Its last judgement is on that merge, called "", with the tree of `first`: `view.held` is what
+    the tree still lacks of the approved view, `conflicts` where `first`'s content stays.
+    """
+    ledger = Ledger()
+    merge = history.commit(first)._replace(id="", parents=(first, other), message="")
+    for tip in (first, other):
+        for commit, kind in list(_line(history, tip, ledger, trust)):
+            _add(history, ledger, commit, kind)
+    _add(history, ledger, merge, "sync")
+    return ledger
+
+
+def _add(history: History, ledger: Ledger, commit: Commit, kind: Kind) -> None:
+    ledger.reach(commit, kind)
+    ledger.add(_Judge(history, ledger, commit).verdict(kind))
+    _follow(history, ledger)
 
 
 def _follow(history: History, ledger: Ledger) -> None:
@@ -366,9 +385,9 @@ class Ancestry:
         merged = self._single_base(bases[0], lines)
         for before, here in pairwise(bases):
             second = self._single_base(here, lines)
-            differing = _differing(self.history, merged.view, second.view)
-            below = self.merge_base(before, here, lines, depth=depth + 1) if differing else None
-            merged = self._virtual_base(merged, second, below, differing)
+            apart = differing(self.history, merged.view, second.view)
+            below = self.merge_base(before, here, lines, depth=depth + 1) if apart else None
+            merged = self._virtual_base(merged, second, below, apart)
         return merged
 
     def _virtual_base(
@@ -736,7 +755,7 @@ def _is_text_merge(
     return merged is not None and merged == history.data(found.id)
 
 
-def _differing(history: History, first: View, second: View) -> list[str]:
+def differing(history: History, first: View, second: View) -> list[str]:
     """The entries of which two views have different contents, sorted."""
     keys = {*history.changes(first.tree, second.tree), *first.held, *second.held}
     return sorted(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from gitmem.model import trailers
 from gitmem.model.entries import Source
@@ -108,4 +109,76 @@ def closing(verb: str, id_: str, reason: str, told: Told = ()) -> str:
         f"memory: {verb} {id_}",
         reason,
         [(trailers.EVENT, event), (trailers.CANDIDATE, id_), *told],
+    )
+
+
+def sync(remote: str, conflicts: Told) -> str:
+    """The merge of the own line of `memory/main` into that of `remote`.
+
+    `conflicts` are the entries whose other side is a candidate now: (entry, candidate).
+    """
+    told = [
+        (trailers.EVENT, "memory.synced"),
+        *((trailers.CONFLICT, f"{entry} {candidate}") for entry, candidate in conflicts),
+    ]
+    return trailers.compose(
+        f"Merge remote-tracking branch '{remote}/memory/main' into memory/main", "", told
+    )
+
+
+def conflict(id_: str, entry: str, kept: Side, other: Side) -> str:
+    """The candidate with the other side of a conflict: both versions, for a person to settle it."""
+    intro = (
+        f"Two people changed {entry}, and the changes don't go together. memory/main has what "
+        "reached the remote first; this is the other. Apply it, edit it so that it says "
+        "what both mean, or discard it."
+    )
+    body = "\n\n".join(
+        (
+            intro,
+            f"memory/main has, from {kept.commit}:",
+            _quoted(kept.text),
+            f"The other has, from {other.commit}:",
+            _quoted(other.text),
+        )
+    )
+    told = [
+        (trailers.EVENT, "candidate.created"),
+        (trailers.CANDIDATE, id_),
+        (trailers.PRIORITY, "high"),
+        (trailers.ACTOR, "gitmem"),
+    ]
+    return trailers.compose(f"memory: settle {entry}", body, told)
+
+
+class Side(NamedTuple):
+    """One side of a conflict: the commit that approved it, and its text; None where it deleted it."""
+
+    commit: str
+    text: str | None
+
+
+def _quoted(text: str | None) -> str:
+    if text is None:
+        return "    (deleted)"
+    lines = text.replace("\0", "\ufffd").splitlines()
+    return "\n".join(f"    {line}".rstrip() for line in lines)
+
+
+def split(id_: str, origin: str, remote: str, told: Told) -> str:
+    """The candidate with what was put on another here, while that went on elsewhere at `remote`."""
+    body = (
+        f"{origin} was edited here and, differently, at the remote '{remote}', which keeps the name. "
+        "This is what it was here."
+    )
+    return trailers.compose(
+        f"memory: split from {origin}",
+        body,
+        [
+            (trailers.EVENT, "candidate.created"),
+            (trailers.CANDIDATE, id_),
+            (trailers.ORIGIN, origin),
+            *told,
+            (trailers.ACTOR, "gitmem"),
+        ],
     )

@@ -11,13 +11,12 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import click
 
 import gitmem
-from gitmem.cli.main import COMMANDS, program
+from gitmem.cli.main import COMMANDS, command_named, program
 from gitmem.errors import GitmemError
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -39,7 +38,7 @@ def _commands() -> Iterator[str]:
         yield f"### {group}\n"
         for name, row in COMMANDS.items():
             if row.group == group:
-                yield from _command(f"gitmem {name}", import_module(f"gitmem.cli.{name}").command)
+                yield from _command(f"gitmem {name}", command_named(name))
 
 
 def _command(path: str, command: click.Command) -> Iterator[str]:

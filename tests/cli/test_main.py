@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from gitmem import __version__
-from gitmem.cli.main import COMMANDS, program
+from gitmem.cli.main import COMMANDS, command_named, program
 
 PROGRAM = (sys.executable, "-m", "gitmem")
 
@@ -30,7 +29,7 @@ def _run(*args: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_each_command_says(name: str) -> None:
     """The summary in the list is the first line of the command's own help."""
-    command = import_module(f"gitmem.cli.{name}").command
+    command = command_named(name)
 
     assert isinstance(command, click.Command)
     assert (command.help or "").split("\n\n")[0] == COMMANDS[name].summary
