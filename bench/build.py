@@ -88,3 +88,8 @@ def opened(folder: Path) -> Memory:
     """The memory of a host folder."""
     discover.find(folder)
     return open_memory(folder)
+
+
+def git_dir(folder: Path) -> Path:
+    """The repository of a host's memory."""
+    return opened(folder).store("project").place.git_dir

@@ -22,6 +22,7 @@ from gitmem.memory import Draft, Memory, open_memory
 from gitmem.model.context import Options
 
 RUNS = 7
+SYNC = "at most 1.3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +266,32 @@ def reviews(root: Path) -> list[Row]:
     ]
 
 
+def sharing(root: Path) -> list[Row]:
+    """1,000 new candidates to a remote and from there, against plain git with the same refs."""
+    hosts = {name: build.host(root / f"share-{name}") for name in ("here", "there", "plain")}
+    bare = {name: root / f"{name}.git" for name in ("ours", "plain")}
+    for place in bare.values():
+        subprocess.run(["git", "init", "-q", "--bare", str(place)], check=True)
+    for name, host in hosts.items():
+        gitmem("remote", str(bare["plain" if name == "plain" else "ours"]), cwd=host)()
+        gitmem("sync", "--yes", cwd=host)()
+    memory = build.opened(hosts["here"])
+    _propose(memory, 1000)
+    build.packed(memory)
+    git = ("git", f"--git-dir={build.git_dir(hosts['here'])}")
+    subprocess.run([*git, "remote", "add", "plain", str(bare["plain"])], check=True)
+    push = best(gitmem("sync", cwd=hosts["here"]), runs=1)
+    refspec = "refs/heads/memory/candidate/*:refs/heads/memory/candidate/*"
+    plain_push = best(process(*git, "push", "-q", "plain", refspec, cwd=root), runs=1)
+    fetch = best(gitmem("sync", cwd=hosts["there"]), runs=1)
+    plain = ("git", f"--git-dir={build.git_dir(hosts['plain'])}", "fetch", "-q", "origin")
+    plain_fetch = best(process(*plain, cwd=root), runs=1)
+    return [
+        Row("`gitmem sync`, 1,000 candidates to push", push, "`git push`", plain_push, SYNC),
+        Row("`gitmem sync`, 1,000 candidates to fetch", fetch, "`git fetch`", plain_fetch, SYNC),
+    ]
+
+
 def main() -> None:
     """Build, measure, print."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -288,6 +315,7 @@ def main() -> None:
             recorded(root),
             pre_receive(root),
             *reviews(root),
+            *sharing(root),
         ]
         for row in rows:
             print(row)

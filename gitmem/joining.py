@@ -12,7 +12,7 @@ from gitmem import clock, ids, layout
 from gitmem.git import refs, tierrepo
 from gitmem.git.transaction import RefChange
 from gitmem.memory import now_as
-from gitmem.model import approval, entries, messages, trailers
+from gitmem.model import entries, messages, trailers
 from gitmem.model.approval import Judgement, Ledger
 from gitmem.model.history import Content, Person
 from gitmem.store import Store
@@ -135,8 +135,7 @@ def _is_nobodys(store: Store, commit: str) -> bool:
 
 def _merge(store: Store, remote: str, theirs: str, ours: str, by: Person) -> Joined:
     objects = store.objects
-    objects.prefetch([theirs, ours])
-    ledger = approval.join(objects, theirs, ours)
+    ledger = store.joined(theirs, ours)
     verdict = ledger.line[-1]
     branches: dict[str, str] = {}
     conflicts: list[Conflict] = []
@@ -152,7 +151,7 @@ def _merge(store: Store, remote: str, theirs: str, ours: str, by: Person) -> Joi
     tree = objects.write_tree(objects.commit(theirs).tree, files)
     told = [(conflict.entry, conflict.candidate) for conflict in conflicts]
     message = messages.sync(remote, told)
-    commit = objects.write_commit(tree, [theirs, ours], message, by, now_as(by))
+    commit = store.write_decision(tree, [theirs, ours], message, by, now_as(by))
     return Joined(commit, tuple(conflicts), branches, unreviewed=tuple(_left_out(store, ledger)))
 
 

@@ -26,6 +26,7 @@ from gitmem.model.approval import (
     Trust,
     anyone,
     candidates_in,
+    join,
     judge,
     merge_contents,
 )
@@ -144,6 +145,14 @@ class Store:
         trusted = anyone if approval == trust.OPEN else self.trust_in(commit)
         return judge(self.objects, commit, trust=trusted)
 
+    def joined(self, first: str, other: str) -> Ledger:
+        """The ledger of a sync of two lines that nobody has made yet, as `approval.join` gives it."""
+        signed = self._trust(trust.name(self.place.git_dir))
+        self.objects.prefetch([first, other])
+        for tip in (first, other) if signed is not None else ():
+            signed.prepare(tip)
+        return join(self.objects, first, other, trust=signed or anyone)
+
     def approved(self) -> dict[str, Blob]:
         """The approved entries, by key."""
         contents = self.ledger().view.contents(self.objects)
@@ -255,7 +264,7 @@ class Store:
 
     def stub(self, id_: str, tip: str) -> Stub:
         """The branch of the candidate `id_` here, as it stands or stood at `tip`."""
-        return self._stub(id_, "pending", tip, layout.candidate_ref(id_))
+        return self._stub(id_, "pending", tip, layout.candidate_ref(id_), self.ledger())
 
     def decided_on_main(self) -> list[Stub]:
         """The candidates that the approval line has, as the last event on it left them."""

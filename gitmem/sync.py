@@ -7,7 +7,7 @@ next round, or the next sync, finds in the refs again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
@@ -154,7 +154,8 @@ def _push_candidates(memory: Memory, store: Store, agree: Agree, door: Door) -> 
         for id_, tip in there.heads.items()
         if not there.is_decided(tip) and id_ not in there.vanished and not there.has(id_, tip)
     ]
-    report.refused = door.push(updates, atomic=False)
+    kept = there.others({update.name for update in updates})
+    report.refused = door.push(updates, atomic=False, kept=kept) if updates else {}
     report.went.candidates = [
         update.name.removeprefix(layout.CANDIDATES)
         for update in updates
@@ -177,7 +178,8 @@ class _Refs:
         git_dir, start = store.place.git_dir, f"{layout.tracking(remote)}candidate/"
         self.fetched = _candidates(refs.listed(git_dir, start), start)
         self.known = self.fetched if known is None else known
-        self.heads = _candidates(refs.listed(git_dir, layout.CANDIDATES), layout.CANDIDATES)
+        self._branches = refs.listed(git_dir, layout.CANDIDATES)
+        self.heads = _candidates(self._branches, layout.CANDIDATES)
         self._inside = store.ledger().inside
         closed = store.closed()
         self._ended = {commit for stub in closed for commit in (*stub.line.commits, stub.decided)}
@@ -203,6 +205,14 @@ class _Refs:
     def has(self, id_: str, tip: str) -> bool:
         """Whether the remote's branch stands at `tip`."""
         return self.listed.get(layout.candidate_ref(id_)) == tip
+
+    def others(self, pushed: Collection[str]) -> list[str]:
+        """The branches here that the remote has not just so, and that are not `pushed`."""
+        return [
+            name
+            for name, tip in self._branches.items()
+            if name not in pushed and self.listed.get(name) != tip
+        ]
 
     def is_decided(self, tip: str) -> bool:
         """Whether what ends at `tip` was applied, or closed and not gone on with."""
@@ -240,8 +250,8 @@ class _Sync:
             with checkout.deciding(self.place):
                 theirs = self._join(listed)
                 self._tidy(_Refs(self.store, self.name, listed, known))
-            updates = self._updates(listed)
-            self.report.refused = self._push(updates, atomic=listed != failed)
+            updates, kept = self._updates(listed)
+            self.report.refused = self._push(updates, kept, atomic=listed != failed)
             if not self.report.refused or (listed == failed and self._is_still(listed)):
                 return self._ended(started, theirs, updates)
             failed = listed
@@ -273,8 +283,9 @@ class _Sync:
             self.door.fetch(wanted)
         self._check(listed, main, rejoin=rejoin)
         self.report.came.discarded += [_closed_id(name) for name in new]
+        here = refs.listed(self.git_dir, layout.CANDIDATES)
         self.report.came.candidates += [
-            id_ for id_, tip in heads.items() if id_ not in known and not self._here(id_)
+            id_ for id_ in heads if id_ not in known and layout.candidate_ref(id_) not in here
         ]
         return listed, known
 
@@ -284,9 +295,6 @@ class _Sync:
 
     def _tracked(self) -> str | None:
         return refs.read(self.git_dir, f"{layout.tracking(self.name)}main")
-
-    def _here(self, id_: str) -> bool:
-        return refs.read(self.git_dir, layout.candidate_ref(id_)) is not None
 
     def _begin(self, listed: Mapping[str, str]) -> None:
         """Before the first sync with a remote: a person agrees, or nothing of it is kept."""
@@ -330,6 +338,8 @@ class _Sync:
     def _check(self, listed: Mapping[str, str], tracked: str | None, *, rejoin: bool) -> None:
         """Raise where the remote has other memory, or has lost what was seen there."""
         theirs = self._tracked() if layout.MAIN in listed else None
+        if theirs == self.store.main():
+            return
         if theirs is not None:
             self._check_root(theirs)
         seen = {witness.read_remote(self.git_dir, self.door.remote.url), tracked} - {None}
@@ -427,8 +437,11 @@ class _Sync:
 
     # -- pushing -----------------------------------------------------------------------------
 
-    def _updates(self, listed: Mapping[str, str]) -> list[Update]:
-        """What the remote lacks of memory: `memory/main` first, and last what is decided."""
+    def _updates(self, listed: Mapping[str, str]) -> tuple[list[Update], list[str]]:
+        """What the remote lacks of memory: `memory/main` first, and last what is decided.
+
+        With it come the branches that stay here.
+        """
         found = _Refs(self.store, self.name, dict(listed))
         main = self.store.main()
         updates = []
@@ -442,30 +455,31 @@ class _Sync:
             if name in valid and name not in listed
         ]
         decided = {id_: tip for id_, tip in found.there.items() if found.is_decided(tip)}
-        updates += [
+        new = [
             Update(layout.candidate_ref(id_), tip, found.there.get(id_))
             for id_, tip in found.heads.items()
             if not found.has(id_, tip) and self._goes_on(found.there.get(id_), tip)
         ]
-        pushed = {update.name for update in updates}
+        updates += new
+        pushed = {update.name for update in new}
         updates += [
             Update(layout.candidate_ref(id_), None, tip)
             for id_, tip in decided.items()
             if layout.candidate_ref(id_) not in pushed
         ]
-        return updates
+        return updates, found.others(pushed)
 
     def _goes_on(self, theirs: str | None, tip: str) -> bool:
         return theirs is None or self.store.objects.is_ancestor(theirs, tip)
 
-    def _push(self, updates: list[Update], *, atomic: bool) -> dict[str, str]:
+    def _push(self, updates: list[Update], kept: list[str], *, atomic: bool) -> dict[str, str]:
         """Push all or nothing; where that can't be, what is decided goes last, if at all."""
         if not updates:
             return {}
         if atomic:
-            return self.door.push(updates, atomic=True)
-        kept = [update for update in updates if update.new is not None]
-        refused = self.door.push(kept, atomic=False) if kept else {}
+            return self.door.push(updates, atomic=True, kept=kept)
+        new = [update for update in updates if update.new is not None]
+        refused = self.door.push(new, atomic=False, kept=kept) if new else {}
         deciding = (layout.MAIN, layout.DISCARDED)
         gone = [update for update in updates if update.new is None]
         if gone and not any(name.startswith(deciding) for name in refused):

@@ -83,13 +83,18 @@ def of_tier(tier: TierPlace) -> Remote | None:
 
 def own(git_dir: Path) -> tuple[str, str] | None:
     """The name and the url of the remote in the repository's own config: `origin` before others."""
-    config = _config(git_dir, git_dir, "--local")
+    config = config_of(git_dir)
     urls: dict[str, str] = {}
     for key, value in config:
         if key.startswith("remote.") and key.endswith(".url"):
             urls.setdefault(key.removeprefix("remote.").removesuffix(".url"), value)
     name = "origin" if "origin" in urls else next(iter(urls), None)
     return None if name is None else (name, urls[name])
+
+
+def config_of(git_dir: Path) -> list[tuple[str, str]]:
+    """The repository's own config, as (key, value) in its order."""
+    return _config(git_dir, git_dir, "--local")
 
 
 def unseen(host: Host, git_dir: Path, *, reaching: bool) -> tuple[tuple[str, str], ...]:
