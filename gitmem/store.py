@@ -149,8 +149,9 @@ class Store:
         """The ledger of a sync of two lines that nobody has made yet, as `approval.join` gives it."""
         signed = self._trust(trust.name(self.place.git_dir))
         self.objects.prefetch([first, other])
-        for tip in (first, other) if signed is not None else ():
-            signed.prepare(tip)
+        if signed is not None:
+            signed.prepare(first)
+            signed.prepare(other)
         return join(self.objects, first, other, trust=signed or anyone)
 
     def approved(self) -> dict[str, Blob]:
