@@ -106,7 +106,7 @@ def _grounds(sheet: Sheet, columns: int) -> Iterator[Section]:
     yield _section("proposed", [(Span(proposed(found, sheet.now)),)], columns)
     evidence = [line for source in _sources(sheet) for line in _source(source)]
     yield _section("evidence", evidence, columns, needed=False)
-    near = [(Span(one_line(text)),) for text in sheet.near]
+    near = [(Span(width.cut(one_line(text), columns - _MARGIN)),) for text in sheet.near]
     yield _section("near", near, columns, needed=False)
 
 

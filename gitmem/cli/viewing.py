@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from gitmem import clock, differences, review, transcripts
+from gitmem import clock, differences, ids, review, transcripts
 from gitmem.cli import render, screen
 from gitmem.cli.lines import Line, Span, one_line, painted
 from gitmem.cli.screen import Page, Sheet
@@ -88,7 +88,7 @@ class Viewer:
             clock.now(),
             item.risks,
             tuple((rival, differences.changes(memory, rival)) for rival in rivals),
-            tuple(map(_named, neighbours)),
+            tuple(_named(number, one) for number, one in enumerate(neighbours, 1)),
             filtered,
         )
 
@@ -150,8 +150,9 @@ class Viewer:
             yield from screen.transcript(source, transcripts.find(source), self.terminal.size[0])
 
 
-def _named(neighbour: Neighbour) -> str:
-    """A neighbour in a line."""
+def _named(number: int, neighbour: Neighbour) -> str:
+    """A neighbour in a line, with the number by which it can be chosen."""
     where = neighbour.candidate or "approved"
     first = neighbour.body.partition("\n")[0]
-    return f"mem_{neighbour.key} ({where}, {neighbour.likeness}% alike): {first}"
+    name = ids.entry_id(neighbour.key)
+    return f"{number} {name} ({where}, {neighbour.likeness}% alike): {first}"

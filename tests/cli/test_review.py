@@ -305,7 +305,8 @@ STEPS = {
     "a reason half typed": ("nbecau", "becau"),
     "a search": ("/", "before): "),
     "the editor": ("e", "editing"),
-    "the list of keys": ("?", QUESTION),
+    "a batch": ("a", "candidates? [y,n] "),
+    "all of it": ("p", QUESTION),
 }
 
 
@@ -421,6 +422,25 @@ def test_a_long_text_is_for_the_pager(
     assert "mem_long" in screen
     shown.answer("y", "sh> ")
     assert states(memory) == {"long": "applied"}
+
+
+def test_a_batch(memory: Memory, terminal: Callable[..., Terminal], tmp_path: Path) -> None:
+    """What is risky comes first and alone; the rest is listed in full and decided with one key."""
+    propose(memory, CHINESE)
+    paged = tmp_path / "paged"
+    shown = terminal(GIT_PAGER=f"cat >{shlex.quote(str(paged))}")
+    shown.run("clear; gitmem review")
+    screen = shown.wait_for(QUESTION)
+    assert "3 to go -- cand_2026_00000003 -- forbidden --" in screen
+    assert "2 of project sess-1" in shown.answer("y")
+
+    shown.answer("a", "apply these 2 candidates? [y,n] ")
+    listing = paged.read_text(encoding="utf-8") if paged.exists() else shown.screen()
+    assert all(body in listing.replace("\n          ", "") for _, _, body, _, _ in CHINESE[:2])
+    screen = shown.answer("y", "sh> ")
+
+    assert "3 applied; 0 candidates to decide" in screen
+    assert set(states(memory).values()) == {"applied"}
 
 
 def test_an_interrupt_in_the_pager(memory: Memory, terminal: Callable[..., Terminal]) -> None:

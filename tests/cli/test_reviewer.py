@@ -474,7 +474,7 @@ def test_merge_into_a_neighbour(cli: Any, editor: Any) -> None:
 
     said = review(cli, "m", "y")
 
-    assert "near      mem_commits (approved, " in said
+    assert "near      1 mem_commits (approved, " in said
     text = seen.read_text(encoding="utf-8")
     assert "\nCommit messages are written in English.\n\nCommit messages are always" in text
     assert "change    mem_commits  project preference" in said
