@@ -51,6 +51,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Queue:
+    """What can be decided, in the order of review, and what is done with: see `close_done`."""
+
+    items: tuple[Item, ...]
+    done: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """An approved entry, or another candidate's, whose text is near: a hint, not a judgement."""
 
@@ -63,20 +71,22 @@ class Neighbour:
 # -- order ---------------------------------------------------------------------------------------
 
 
-def queue(memory: Memory, *, scope: str | None = None) -> list[Item]:
+def queue(memory: Memory, *, scope: str | None = None) -> Queue:
     """All that can be decided, in the order of review.
 
     Risky ones first, then what conflicts or is broken, then batches; the older before the younger,
     and rivals behind each other.
     """
-    found = [one for one in memory.candidates(scope=scope) if not is_done(memory, one)]
+    pending = memory.candidates(scope=scope)
+    done = [_name(one) for one in pending if is_done(memory, one)]
+    found = [one for one in pending if _name(one) not in done]
     rivals = _rivals(found)
     risks = {_name(one): tuple(_risks(memory, one)) for one in found}
     batches = Counter(
         batch for one in found if (batch := _batch(one, risks[_name(one)])) is not None
     )
     items = [_item(one, risks[_name(one)], batches, rivals) for one in found]
-    return _ordered(items)
+    return Queue(tuple(_ordered(items)), tuple(done))
 
 
 def _name(found: Candidate) -> Name:

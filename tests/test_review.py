@@ -37,7 +37,7 @@ def propose(
 
 def items(memory: Memory) -> dict[str, review.Item]:
     """The queue by the first entry that each one is about."""
-    return {item.found.entries[0].key: item for item in review.queue(memory)}
+    return {item.found.entries[0].key: item for item in review.queue(memory).items}
 
 
 def test_what_is_risky_comes_first_and_alone(memory: Memory, by: Person) -> None:
@@ -91,7 +91,7 @@ def test_batches(memory: Memory, by: Person) -> None:
     propose(memory, "r", "One way.", session="s1")
     propose(memory, "r", "Another way.", session="s1")
 
-    found = {item.found.entries[0].key: item.batch for item in review.queue(memory)}
+    found = {item.found.entries[0].key: item.batch for item in review.queue(memory).items}
 
     assert found == {
         "c": None, "a": "project s1", "b": "project s1", "d": None, "e": None, "r": None,
@@ -104,7 +104,7 @@ def test_rivals_stand_together(memory: Memory) -> None:
     propose(memory, "a")
     second = propose(memory, "r", "Another way.")
 
-    queue = review.queue(memory)
+    queue = review.queue(memory).items
 
     place = [item.found.id for item in queue]
     assert abs(place.index(first) - place.index(second)) == 1
@@ -119,7 +119,7 @@ def test_what_is_done_with(memory: Memory, by: Person) -> None:
     memory.edit(rival, {"a": _text(memory, twin, "a")}, by=by)
     memory.apply(rival, by=by)
 
-    assert review.queue(memory) == []
+    assert review.queue(memory) == review.Queue((), (("project", twin),))
     assert memory.candidate(twin).state == "pending"
     assert review.close_done(memory, [("project", twin), ("project", "nothing")], by=by) == [twin]
     closed = memory.candidate(twin)
@@ -142,8 +142,7 @@ def test_neighbours(memory: Memory, by: Person) -> None:
     other = propose(memory, "language", "Commit messages are written in plain English.")
     propose(memory, "tabs", "No tabs.")
     change = propose(memory, "commits", "Commit messages are written in British English.")
-    queue = review.queue(memory)
-    hood = review.Neighbourhood(memory, queue)
+    hood = review.Neighbourhood(memory, review.queue(memory).items)
 
     def near(id_: str) -> list[tuple[str, str | None]]:
         found = memory.candidate(id_)
@@ -162,7 +161,7 @@ def test_chinese_neighbours(memory: Memory) -> None:
     """Likeness needs no spaces between words."""
     propose(memory, "a", "提交信息必须使用英文，不要使用表情符号。")
     mine = propose(memory, "b", "提交信息一律使用英文，不要使用表情符号。")
-    hood = review.Neighbourhood(memory, review.queue(memory))
+    hood = review.Neighbourhood(memory, review.queue(memory).items)
     found = memory.candidate(mine)
 
     (near,) = hood.near(found, "b", review.body(memory, found, found.entries[0]) or "")

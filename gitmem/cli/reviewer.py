@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gitmem.memory import Decision, Memory
     from gitmem.model.candidates import Proposed
     from gitmem.model.history import Person
-    from gitmem.review import Item, Name, Neighbour
+    from gitmem.review import Item, Name, Neighbour, Queue
 
 
 class Then(Enum):
@@ -61,14 +61,16 @@ class Reviewer:
     """
 
     def __init__(
-        self, memory: Memory, queue: Callable[[], list[Item]], by: Person, terminal: Terminal
+        self, memory: Memory, queue: Callable[[], Queue], by: Person, terminal: Terminal
     ) -> None:
         """`queue` gives what waits now, in the order of review."""
         self.memory = memory
         self.by = by
         self.terminal = terminal
         self._queue = queue
-        self._left = queue()
+        found = queue()
+        self._left = list(found.items)
+        self._done = found.done
         self._viewer = Viewer(memory, self._left, terminal)
         self._passed: set[Name] = set()
         self._undoable: list[tuple[Item, Decision, str]] = []
@@ -92,13 +94,13 @@ class Reviewer:
         except KeyboardInterrupt:
             self.terminal.show(f"\n{self._decided()}")
             raise
-        waiting = render.counted(len(self._queue()), "candidate")
+        waiting = render.counted(len(self._queue().items), "candidate")
         self.terminal.show(f"{self._decided()}; {waiting} to decide")
 
     def _more(self) -> bool:
         """Whether anything is left, be it what came up since the queue was read."""
         if not self._left:
-            self._left = [item for item in self._queue() if item.name not in self._passed]
+            self._left = [item for item in self._queue().items if item.name not in self._passed]
         return bool(self._left)
 
     def _one(self) -> Then:
@@ -180,13 +182,13 @@ class Reviewer:
     def _decide(self, item: Item, verb: str, decision: Callable[[], Decision]) -> Then:
         """Carry out a decision to its end, whatever is pressed meanwhile."""
         tier, _ = item.name
+        rivals = [(tier, rival) for rival in item.rivals]
         with self.terminal.undisturbed():
             made = decision()
             self._undoable.append((item, made, verb))
             self._counts[verb] += 1
-            done = review.close_done(
-                self.memory, [(tier, rival) for rival in item.rivals], by=self.by
-            )
+            done = review.close_done(self.memory, [*self._done, *rivals], by=self.by)
+            self._done = ()
         self._viewer.say(f"{verb} {item.found.id}")
         for id_ in done:
             self._viewer.say(f"{id_} says what is approved now: closed as superseded")

@@ -418,6 +418,22 @@ def test_a_rival_that_says_the_same(cli: Any, editor: Any) -> None:
     assert cli.json("show", first)["supersededBy"] == second
 
 
+def test_what_is_done_with(cli: Any) -> None:
+    """What approved memory says by now is not shown, and is closed with the next decision."""
+    done = cli.propose("a", "Use tox.")
+    other = cli.propose("a", "Use tox!")
+    cli.done("edit", other, "--body-file", "-", input="Use tox.")
+    cli.done("apply", other, "--yes")
+    cli.propose("b", "B.")
+
+    assert review(cli, "q").endswith("nothing decided; 1 candidate to decide")
+    assert cli.json("show", done)["state"] == "pending"
+    said = review(cli, "y")
+
+    assert f"{done} says what is approved now: closed as superseded" in said
+    assert cli.json("show", done)["state"] == "superseded"
+
+
 def test_a_batch(cli: Any) -> None:
     """Single ones are taken out, the rest is listed in full and applied on one `y`."""
     for key in ("a", "b", "c", "d"):
