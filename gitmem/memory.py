@@ -659,17 +659,20 @@ class Memory:
         by: Person,
         actor: str = "user",
         note: str = "",
+        expect: str | None = None,
         scope: str | None = None,
     ) -> str:
         """Put a further commit on a pending candidate; gives the commit.
 
         `texts` are whole files by key (None deletes). What does not parse is
-        refused. `by` is the commit's author, who need not be the one who approves.
+        refused. `by` is the commit's author, who need not be the one who approves; `expect` is as
+        in `apply`.
         """
         _check_text(note, "note")
         store, _ = self._stub(name, scope)
         found = self.candidate(name, scope=store.tier)
         _check_open(found)
+        _check_expected(found, expect)
         contents = self._edited(store, found, texts)
         tree = store.objects.write_tree(
             store.objects.commit(found.commit).tree, store.written(contents)
@@ -725,16 +728,19 @@ class Memory:
         *,
         by: Person,
         actor: str = "user",
+        expect: str | None = None,
         scope: str | None = None,
     ) -> str:
         """Put a candidate onto today's `memory/main`; gives the commit.
 
         `texts` are the whole files of the entries that conflict. The commit merges
-        `memory/main` into the candidate, so that its diff shows just what is new.
+        `memory/main` into the candidate, so that its diff shows just what is new. `expect` is as in
+        `apply`.
         """
         store, _ = self._stub(name, scope)
         found = self.candidate(name, scope=store.tier)
         _check_open(found)
+        _check_expected(found, expect)
         edited = self._edited(store, found, texts)
         missing = [item.id for item in found.entries if item.conflict and item.key not in edited]
         if missing:

@@ -255,39 +255,38 @@ def split(
 
     The new one names its origin. Raises BadInputError `nothing-to-split`.
     """
-    found = memory.candidate(name, scope=scope)
-    store = memory.store(found.tier)
-    kept = set(keys)
-    rest = [item for item in found.entries if item.key not in kept]
-    if found.state != "pending" or not rest or len(rest) == len(found.entries):
-        raise BadInputError(
-            "nothing-to-split",
-            f"{found.id} can't be split in that way",
-            context=f"it is {found.state} and has {len(found.entries)} entries",
-            hint="name some of a pending candidate's entries, but not all",
-        )
-    at = clock.now()
-    id_ = store.new_id(at)
-    told = [(trailers.ORIGIN, found.id), *adoption.grounds_of(store, found)]
-    message = messages.proposal(
-        id_, [item.key for item in rest], found.rationale, told, actor=found.actor
-    )
-    author = store.objects.commit(found.first).author._replace(time=at, offset=0)
+    store = memory.store(memory.candidate(name, scope=scope).tier)
     place = tierrepo.place_of(store.place)
     with checkout.deciding(place):
-        made = _committed(
-            store, found.base, {it.key: _own(store, it, id_) for it in rest}, message, author
+        found = memory.candidate(name, scope=store.tier)
+        rest = _taken_out(found, set(keys))
+        at = clock.now()
+        id_ = store.new_id(at)
+        told = [(trailers.ORIGIN, found.id), *adoption.grounds_of(store, found)]
+        message = messages.proposal(
+            id_, [item.key for item in rest], found.rationale, told, actor=found.actor
         )
-        note = f"Split: what was taken out is {id_}."
-        narrowed = _committed(
-            store,
-            found.commit,
-            {it.key: it.base for it in rest},
-            messages.edit(found.id, note, "user"),
-            now_as(by),
-        )
+        author = store.objects.commit(found.first).author._replace(time=at, offset=0)
+        theirs = {item.key: _own(store, item, id_) for item in rest}
+        made = _committed(store, found.base, theirs, message, author)
+        message = messages.edit(found.id, f"Split: what was taken out is {id_}.", "user")
+        back = {item.key: item.base for item in rest}
+        narrowed = _committed(store, found.commit, back, message, now_as(by))
         checkout.move(place, [*_at(store, found.id, narrowed), *_at(store, id_, made)])
     return id_
+
+
+def _taken_out(found: Candidate, kept: set[str]) -> list[Proposed]:
+    """The entries of a candidate that a split makes another one of."""
+    rest = [item for item in found.entries if item.key not in kept]
+    if found.state == "pending" and rest and len(rest) < len(found.entries):
+        return rest
+    raise BadInputError(
+        "nothing-to-split",
+        f"{found.id} can't be split in that way",
+        context=f"it is {found.state} and has {len(found.entries)} entries",
+        hint="name some of a pending candidate's entries, but not all",
+    )
 
 
 def _committed(
@@ -345,16 +344,20 @@ def join(
     in place of its own entry. Where it is another candidate's, that one is edited, and this one closed as
     superseded by it. Nothing is approved by that.
     """
+    tier, expect = found.tier, found.digest
     if neighbour.candidate is None:
-        memory.edit(found.id, {key: None, neighbour.key: text}, by=by, scope=found.tier)
+        texts = {key: None, neighbour.key: text}
+        memory.edit(found.id, texts, by=by, expect=expect, scope=tier)
         return found.id
-    memory.edit(neighbour.candidate, {neighbour.key: text}, by=by, scope=found.tier)
+    memory.edit(neighbour.candidate, {neighbour.key: text}, by=by, scope=tier)
     if len(found.entries) > 1:
-        memory.edit(found.id, {key: None}, by=by, scope=found.tier)
+        memory.edit(found.id, {key: None}, by=by, expect=expect, scope=tier)
     else:
-        store = memory.store(found.tier)
+        store = memory.store(tier)
         with checkout.deciding(tierrepo.place_of(store.place)):
-            adoption.supersede(store, found, neighbour.candidate, by)
+            now = memory.candidate(found.id, scope=tier)
+            if now.digest == expect:
+                adoption.supersede(store, now, neighbour.candidate, by)
     return neighbour.candidate
 
 
@@ -393,11 +396,11 @@ def close_done(memory: Memory, names: Iterable[Name], *, by: Person) -> list[str
     """Close those of some candidates (tier and id) that are done with as superseded; gives their ids."""
     closed = []
     for tier, id_ in names:
-        found = memory.find_candidate(id_, scope=tier)
-        if found is None or found.id != id_ or found.state != "pending":
-            continue
         store = memory.store(tier)
         with checkout.deciding(tierrepo.place_of(store.place)):
+            found = memory.find_candidate(id_, scope=tier)
+            if found is None or found.id != id_ or found.state != "pending":
+                continue
             if is_done(memory, found):
                 adoption.supersede(store, found, _approved_by(store, found) or found.id, by)
                 closed.append(id_)

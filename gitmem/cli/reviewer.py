@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -281,19 +281,27 @@ class Reviewer:
     def edit(self) -> Then:
         """Change it in the editor, or settle its conflicts there, and show it again."""
         view = self._view
-        tier, id_ = view.item.name
         if view.found.conflicts:
-            settled = {
-                one.key: self._edited(one.key, one.text, whole=editing.without_markers)
-                for one in self.memory.unsettled(id_, scope=tier)
-            }
-            with self.terminal.undisturbed():
-                self.memory.settle(id_, settled, by=self.by, scope=tier)
-            return Then.SHOW
+            conflicts = self.memory.unsettled(view.found.id, scope=view.found.tier)
+            whole = editing.without_markers
+            settled = {one.key: self._edited(one.key, one.text, whole=whole) for one in conflicts}
+            return self._saved(settled, self.memory.settle)
         chosen = view.found.entries[view.at - 1 :][:1] if view.at else view.found.entries
         texts = {one.key: self._edited(one.key, self._text(one)) for one in chosen}
-        with self.terminal.undisturbed():
-            self.memory.edit(id_, texts, by=self.by, scope=tier)
+        return self._saved(texts, self.memory.edit)
+
+    def _saved(self, texts: Mapping[str, bytes | None], save: Callable[..., str]) -> Then:
+        """Save what was edited, unless the candidate changed meanwhile: then both are shown."""
+        tier, id_ = self._view.item.name
+        try:
+            with self.terminal.undisturbed():
+                save(id_, texts, by=self.by, expect=self._view.found.digest, scope=tier)
+        except ConflictError as error:
+            if error.reference != "stale":
+                raise
+            self._viewer.say("It has changed while you were writing, and this is not saved:")
+            for text in filter(None, texts.values()):
+                self._viewer.show(quoted(text.decode("utf-8", "replace")))
         return Then.SHOW
 
     def _text(self, proposed: Proposed) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -544,3 +545,22 @@ def test_a_broken_one(cli: Any, run_git: Any) -> None:
     assert "broken    mem_bad: line 2: 'idea' is no type" in said
     assert "what now? [n,e,v,p,space,/,q,?] y" in said
     assert said.endswith(f"1 discarded; {NO_MORE}")
+
+
+def test_changed_while_writing(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit takes nobody's change back: it is shown, and so is the candidate as it is now."""
+    id_ = cli.propose()
+    gitmem = shlex.join([sys.executable, "-m", "gitmem", "-C", str(cli.at)])
+    editor = tmp_path / "editor"
+    editor.write_text(
+        f'#!/bin/sh\nsed -i s/4/2/ "$1"\n'
+        f"echo 'Use 3 spaces.' | {gitmem} edit {id_} --body-file - >/dev/null\n"
+    )
+    editor.chmod(0o755)
+    monkeypatch.setenv("GIT_EDITOR", str(editor))
+
+    said = review(cli, "e", "q")
+
+    assert "It has changed while you were writing, and this is not saved:" in said
+    assert "\nUse 2 spaces." in said
+    assert said.index("Use 2 spaces.") < said.index("{+Use 3 spaces.+}")
