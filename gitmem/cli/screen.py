@@ -188,13 +188,18 @@ def proposed(found: Candidate, now: int) -> str:
     return one_line(f"{', '.join(parts)} ({clock.rfc3339(found.created_at)})")
 
 
-def ago(seconds: int) -> str:
-    """How long ago that is, in the largest unit that fits."""
+def age(seconds: int) -> str:
+    """A time span in the largest unit that fits."""
     for unit, size in _UNITS:
         count = seconds // size
         if count >= 1:
-            return f"{count} {unit}{'' if count == 1 else 's'} ago"
-    return "just now"
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return "less than a minute"
+
+
+def ago(seconds: int) -> str:
+    """How long ago that is."""
+    return f"{age(seconds)} ago" if seconds >= _UNITS[-1][1] else "just now"
 
 
 def _sources(sheet: Sheet) -> list[Mapping[str, Any]]:
