@@ -147,12 +147,8 @@ class Store:
 
     def joined(self, first: str, other: str) -> Ledger:
         """The ledger of a sync of two lines that nobody has made yet, as `approval.join` gives it."""
-        signed = self._trust(trust.name(self.place.git_dir))
         self.objects.prefetch([first, other])
-        if signed is not None:
-            signed.prepare(first)
-            signed.prepare(other)
-        return join(self.objects, first, other, trust=signed or anyone)
+        return join(self.objects, first, other, trust=self.trust_in(first, other))
 
     def approved(self) -> dict[str, Blob]:
         """The approved entries, by key."""
