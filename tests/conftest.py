@@ -202,8 +202,7 @@ def _ssh_server() -> Iterator[Server]:
 
 def _let_in(server: Server, home: Path) -> Remote:
     """A new repository on a server, whose people have the test's own home."""
-    with (home / ".gitconfig").open("a", encoding="utf-8") as config:
-        config.write(server.client_config())
+    server.let_in(home)
     return server.repository()
 
 

@@ -81,8 +81,8 @@ class Server:
         """A new and empty repository."""
         raise NotImplementedError
 
-    def client_config(self) -> str:
-        """What the git configuration of the people must say so that they are let in."""
+    def let_in(self, home: Path) -> None:
+        """Have git in this home folder reach the server as either of the people."""
         raise NotImplementedError
 
     def command(self) -> list[str]:
@@ -155,8 +155,6 @@ class HttpServer(Server):
         for who in PEOPLE:
             create = () if passwords.exists() else ("-c",)
             _run("htpasswd", *create, "-b", str(passwords), who, f"{who}-password")
-        lines = "".join(f"http://{who}:{who}-password@127.0.0.1:{self.port}\n" for who in PEOPLE)
-        _write(self.folder / "credentials", lines)
         _write(self.folder / "apache.conf", self._config())
         self.start()
 
@@ -210,8 +208,11 @@ ScriptAlias /git/ {backend}/
         at = f"127.0.0.1:{self.port}/git/{name}"
         return Remote(git_dir, {who: f"http://{who}@{at}" for who in PEOPLE}, self)
 
-    def client_config(self) -> str:
-        return f"[credential]\n\thelper = store --file={self.folder}/credentials\n"
+    def let_in(self, home: Path) -> None:
+        # git takes a password out of there that a server has refused.
+        lines = "".join(f"http://{who}:{who}-password@127.0.0.1:{self.port}\n" for who in PEOPLE)
+        _write(home / ".git-credentials", lines)
+        _append(home / ".gitconfig", "[credential]\n\thelper = store\n")
 
 
 class SshServer(Server):
@@ -308,9 +309,9 @@ repo {repositories}
         git_dir = self.folder / "repositories" / f"{name}.git"
         return Remote(git_dir, {who: f"ssh://{who}/{name}" for who in PEOPLE}, self)
 
-    def client_config(self) -> str:
+    def let_in(self, home: Path) -> None:
         command = f"ssh -F {shlex.quote(str(self.folder / 'ssh_config'))}"
-        return f"[core]\n\tsshCommand = {command}\n"
+        _append(home / ".gitconfig", f"[core]\n\tsshCommand = {command}\n")
 
 
 def _as_nobody() -> list[str]:
@@ -350,6 +351,11 @@ def _which(program: str) -> str | None:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _run(*args: str, env: dict[str, str] | None = None) -> str:
