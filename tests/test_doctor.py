@@ -454,9 +454,7 @@ def test_a_remote_that_plain_git_has_added(
     """It would fetch the branches of the code, and push to them."""
     run_git("remote", "remove", "origin", cwd=git_dir)
     run_git("remote", "add", "origin", shared, cwd=git_dir)
-    hint = f"gitmem remote --scope project {shared}"
-
-    assert _examine(memory.path)["remote-config"].hint == hint
+    _mended(memory.path, "remote-config", f"gitmem remote --scope project {shared}")
 
 
 def test_a_remote_that_was_never_asked(
@@ -465,7 +463,7 @@ def test_a_remote_that_was_never_asked(
     """Nothing is known of its memory."""
     run_git("update-ref", "-d", "refs/remotes/origin/memory/main", cwd=git_dir)
 
-    _mended(memory.path, "never-synced", "gitmem sync", run="gitmem git fetch")
+    _mended(memory.path, "never-synced", "gitmem sync", run="gitmem sync --yes")
 
 
 def test_approvals_that_were_not_pushed(memory: Memory, shared: Path) -> None:
@@ -473,7 +471,7 @@ def test_approvals_that_were_not_pushed(memory: Memory, shared: Path) -> None:
     memory.add(Draft("later", "Later.", "fact"), by=memory.person())
     assert _examine(memory.path)["unpushed"].message == "'origin' lacks 2 commits of memory/main"
 
-    _mended(memory.path, "unpushed", "gitmem sync", run="gitmem git push")
+    _mended(memory.path, "unpushed", "gitmem sync", run="gitmem sync --yes")
 
 
 def test_a_remote_that_is_ahead(
@@ -499,7 +497,7 @@ def test_a_remote_that_has_gone_apart(
         "memory/main and that of 'origin' have gone apart: 2 commits here, 2 commits there"
     )
 
-    run = "gitmem git pull -q --no-edit origin memory/main && gitmem git push -q"
+    run = "gitmem sync --yes"
     _mended(memory.path, "diverged", "gitmem sync", run=run)
     assert doctor.examine(memory.path) == []
 
@@ -553,9 +551,9 @@ def test_the_merge_style_of_a_remote(
     before = memory.store("project").main()
     command = f"gitmem adopt {before[:12]}..{last[:12]}"
     assert found["merge-style"].hint.startswith(f"gitmem sync, then {command}; ")
-    _run("gitmem git pull -q --ff-only origin memory/main", memory.path)
+    _run("gitmem sync --yes", memory.path)
     _run(f"gitmem apply --yes $({command} --yes | cut -d: -f1)", memory.path)
-    _run("gitmem git push -q", memory.path)
+    _run("gitmem sync --yes", memory.path)
     assert doctor.examine(memory.path) == []
 
 

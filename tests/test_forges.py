@@ -20,6 +20,7 @@ import pytest
 import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 
+from gitmem import doctor
 from gitmem.memory import Draft, Memory, open_memory
 
 RunGit = Callable[..., str]
@@ -398,3 +399,81 @@ def test_a_push_is_checked(forge: Forge, run_git: RunGit) -> None:
         PRE_COMMIT_LOCAL_BRANCH="refs/heads/memory/main",
     )
     assert first.returncode == 0
+
+
+# -- and here ------------------------------------------------------------------------------------
+
+
+def _gitmem(project: Path, *args: str) -> str:
+    done = subprocess.run(
+        [PROGRAMS / "gitmem", *args],
+        cwd=project,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"{args}\n{done.stdout}{done.stderr}"
+    return done.stdout.removesuffix("\n")
+
+
+@pytest.fixture
+def shared(project: Path, tmp_path: Path, run_git: RunGit) -> Path:
+    """The remote of the project's memory, with a candidate, as a forge has it."""
+    remote = tmp_path / "forge.git"
+    run_git("init", "-q", "--bare", remote, cwd=tmp_path)
+    _gitmem(project, "remote", str(remote))
+    args = ("--type", "fact", "--body", "Prices are integers.", "--rationale", "r")
+    _gitmem(project, "propose", "cents", *args)
+    _gitmem(project, "sync", "--yes")
+    return remote
+
+
+def _on_the_forge(shared: Path, run_git: RunGit, *commands: tuple[str, ...]) -> None:
+    """What a button of the forge does to `memory/main`."""
+    work = shared.parent / "forge"
+    run_git("clone", "-q", "-b", "memory/main", shared, work, cwd=shared)
+    for command in commands:
+        run_git(*command, cwd=work)
+    run_git("push", "-q", "origin", "memory/main", cwd=work)
+
+
+def test_a_pull_request_that_was_merged_comes_with_sync(
+    project: Path, shared: Path, run_git: RunGit
+) -> None:
+    """It is approved here, and the candidate's branch goes on both sides."""
+    (id_,) = (one.id for one in open_memory(project).candidates())
+    message = f"Merge pull request #12 from team/memory/candidate/{id_}\n\nmemory: propose cents"
+    branch = f"origin/memory/candidate/{id_}"
+    _on_the_forge(shared, run_git, ("merge", "-q", "--no-ff", "-m", message, branch))
+
+    _gitmem(project, "sync", "--yes")
+
+    assert _gitmem(project, "context") == "[memory:project:fact]\nPrices are integers."
+    assert open_memory(project).candidate(id_).state == "applied"
+    assert run_git("branch", "--format=%(refname:short)", cwd=shared) == "memory/main"
+    assert _gitmem(project, "doctor") == ""
+
+
+def test_a_squashed_pull_request_is_put_right(project: Path, shared: Path, run_git: RunGit) -> None:
+    """It comes and counts for nothing; one command makes a candidate of it, another approves that."""
+    (id_,) = (one.id for one in open_memory(project).candidates())
+    _on_the_forge(
+        shared,
+        run_git,
+        ("merge", "-q", "--squash", f"origin/memory/candidate/{id_}"),
+        ("commit", "-q", "-m", "memory: propose cents (#12)"),
+        ("push", "-q", "origin", f":memory/candidate/{id_}"),
+    )
+    _gitmem(project, "sync", "--yes")
+    assert _gitmem(project, "context") == ""
+    found = {finding.kind: finding for finding in doctor.examine(project)}
+    command = found["merge-style"].hint.partition(";")[0].split()
+    assert command[:2] == ["gitmem", "adopt"]
+
+    adopted = _gitmem(project, *command[1:], "--yes").partition(":")[0]
+    _gitmem(project, "apply", "--yes", adopted)
+    _gitmem(project, "sync", "--yes")
+
+    assert _gitmem(project, "context") == "[memory:project:fact]\nPrices are integers."
+    assert _gitmem(project, "doctor") == ""
+    assert _gitmem(project, "verify") == ""
