@@ -200,7 +200,7 @@ def _objects(tier: Examined) -> Iterator[Finding]:
         source = remotes[0].name if remotes else "<another clone of this memory>"
         yield tier.finding(
             "objects-missing",
-            f"{len(missing)} objects are missing, such as {missing[0]}",
+            f"{_counted(len(missing), 'object')} missing, such as {missing[0]}",
             f"{tier.git} fetch --refetch {source}",
         )
 
