@@ -14,7 +14,7 @@ from gitmem import clock, ids, layout, trust
 from gitmem.errors import BadInputError, ObjectMissingError, RefusedError
 from gitmem.git import refs
 from gitmem.git.objects import Objects
-from gitmem.git.signatures import Signing
+from gitmem.git.signatures import Signature, Signing
 from gitmem.git.transaction import RefChange
 from gitmem.layout import TierPlace
 from gitmem.model import candidates, entries, merge, trailers
@@ -403,6 +403,8 @@ class Store:
         if candidate.decided is None:
             return candidate
         message = trailers.parse(self.objects.commit(candidate.decided).message)
+        signature = _signature(candidate.decided, self.signed)
+        candidate = replace(candidate, signer=signature.signer if signature is not None else None)
         if candidate.state in ("discarded", "superseded"):
             return replace(
                 candidate,
@@ -718,11 +720,18 @@ def _named(ref: str) -> str | None:
     return id_ if ids.is_candidate_id(id_) else None
 
 
+def _signature(decided: str, signed: Signed | None) -> Signature | None:
+    """The signature that a decision needed; None where it needed none."""
+    if signed is None or signed.is_exempt(decided):
+        return None
+    return signed.signature(decided)
+
+
 def _with_signer(event: Event, signed: Signed) -> Event:
     """A decision with who signed it; None for both where none had to."""
     if event.kind not in DECISIONS:
         return event
-    found = None if signed.is_exempt(event.commit) else signed.signature(event.commit)
+    found = _signature(event.commit, signed)
     told = {"signer": found and found.signer, "signingKey": found and found.key}
     return replace(event, details={**event.details, **told})
 

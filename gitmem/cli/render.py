@@ -105,7 +105,8 @@ def _proposed(found: Candidate) -> str:
 def _decided(found: Candidate) -> str | None:
     if found.decided is None:
         return None
-    parts = [found.decided[:10], found.reason]
+    signed = f"signed by {found.signer}" if found.signer else None
+    parts = [found.decided[:10], signed, found.reason]
     parts.append(f"superseded by {found.superseded_by}" if found.superseded_by else None)
     return ", ".join(part for part in parts if part)
 

@@ -55,7 +55,8 @@ class Candidate:
 
     `ref` is the branch or tag that holds it, `remote` the remote whose branch
     that is. `broken` says why it can't be applied as it is. `decided` is the
-    commit that applied, reverted or closed it, `reason` what was said there.
+    commit that applied, reverted or closed it, `reason` what was said there, `signer`
+    who signed it where approvals must be signed.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Candidate:
     broken: str | None = None
     decided: str | None = None
     reason: str | None = None
+    signer: str | None = None
     never: bool = False
     superseded_by: str | None = None
     digest: str = ""
@@ -115,6 +117,7 @@ def to_json(candidate: Candidate) -> dict[str, Any]:
         "remote": candidate.remote,
         "decided": candidate.decided,
         "reason": candidate.reason,
+        "signer": candidate.signer,
         "supersededBy": candidate.superseded_by,
     }
 

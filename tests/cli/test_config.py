@@ -89,6 +89,9 @@ def test_who_signed_is_shown(cli: Any, ann: Any) -> None:
     signed = f"signed     person@example.org, {ann.fingerprint}"
     assert signed in cli.done("why", "fact_b").split("\n")
     assert "signed " not in cli.done("why", "fact_a")
+    assert ", signed by person@example.org" in cli.done("show", closed["candidate"])
+    states = {one["id"]: one["signer"] for one in cli.json("list", "--state", "all")}
+    assert sorted(states.values(), key=str) == [None, "person@example.org", "person@example.org"]
 
 
 def test_a_key_that_is_not_listed(cli: Any, ann: Any, keys: Any, run_git: Any) -> None:
