@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -197,6 +198,12 @@ def _of_another(git_dir: Path, document: Mapping[str, object]) -> bool:
 
 
 def _has(git_dir: Path, commit: str) -> bool:
+    return _holds(git_dir, git_dir.stat().st_ino, commit)
+
+
+@lru_cache(maxsize=256)
+def _holds(git_dir: Path, _inode: int, commit: str) -> bool:
+    """Whether a repository has a commit: asked at every look, and a process each time."""
     from gitmem.git.bulk import Batch
 
     return Batch(git_dir).read(commit) is not None
