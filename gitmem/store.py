@@ -92,7 +92,7 @@ class Store:
 
     def ledger(self) -> Ledger:
         """The judgements on the approval line of `memory/main`."""
-        tip, (approval, _) = self.main(), self._present()
+        tip, approval = self.main(), trust.name(self.place.git_dir)
         if self._ledger is None or self._ledger[:2] != (tip, approval):
             before = self._ledger
             known = before[2] if before is not None and before[1] == approval else None
@@ -110,7 +110,7 @@ class Store:
     @property
     def signed(self) -> Signed | None:
         """What says which approvals count, where they must be signed; else None."""
-        return self._present()[1]
+        return self._trust(trust.name(self.place.git_dir))
 
     def trust_in(self, *tips: str) -> Trust:
         """What says which approvals count, for judging the lines of `tips`."""
@@ -125,16 +125,16 @@ class Store:
         """From now on take no cache's word for a signature."""
         self._ledger, self._signed, self._remember = None, None, False
 
-    def _present(self) -> tuple[str, Signed | None]:
-        """The approval setting as it is now, and what it says of approvals."""
-        git_dir = self.place.git_dir
-        approval = trust.name(git_dir)
+    def _trust(self, approval: str) -> Signed | None:
+        """What says which approvals count under the present setting, made once for each."""
         if self._signed is None or self._signed[0] != approval:
             signed = None
             if approval != trust.OPEN:
-                signed = Signed(self.objects, git_dir, trust.read(git_dir), remember=self._remember)
+                git_dir = self.place.git_dir
+                found = trust.read(git_dir)
+                signed = Signed(self.objects, git_dir, found, remember=self._remember)
             self._signed = (approval, signed)
-        return self._signed
+        return self._signed[1]
 
     def ledger_at(self, commit: str, *, approval: str | None = None) -> Ledger:
         """The judgements on the approval line of any commit.
