@@ -45,7 +45,13 @@ def verify(
     """
     given = _range(git_dir, written)
     objects = opened(git_dir, *filter(None, (given.new, given.old)))
-    if candidate and given.old is not None:
+    if candidate:
+        if given.old is None:
+            raise BadInputError(
+                "range-unclear",
+                "a candidate is one for a memory/main, and the range names none",
+                hint="write origin/memory/main..NEW",
+            )
         ledger = judge(objects, given.old)
         line = Ancestry(objects, ledger).own_line(given.old, given.new)
         wrong = tuple(of_candidate(objects, ledger, given.new))

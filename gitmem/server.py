@@ -159,7 +159,8 @@ def refusals(git_dir: Path, pushed: str) -> list[Refusal]:
 
 
 def _updates(pushed: str) -> Iterator[Update]:
-    for line in pushed.splitlines():
+    # Not by what else may end a line: a ref's name can hold U+2028.
+    for line in pushed.split("\n"):
         old, _, rest = line.partition(" ")
         new, _, ref = rest.partition(" ")
         if ref:

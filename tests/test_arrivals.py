@@ -131,6 +131,8 @@ def test_a_candidate_on_what_nobody_approved(repo: Builder) -> None:
     candidate = repo.propose(direct, {"a": "slipped in, and more"}, "cand_2")
 
     assert found(repo, direct, candidate, candidate=True) == [("unreviewed-base", "mem_a")]
+    with pytest.raises(BadInputError):
+        found(repo, "0" * 40, candidate, candidate=True)
 
 
 @pytest.mark.parametrize("written", ["main", "a..", "..b", "a...b", "nothing..here"])
