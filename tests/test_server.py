@@ -15,8 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from build import ANN, Builder
 from servers import AGENT, REVIEWER, Remote
+from team import Clone, Team
 
-from gitmem import server
+from gitmem import audit, server, settings
 from gitmem.errors import BadInputError
 from gitmem.git.signatures import Signing
 from gitmem.model import messages
@@ -469,3 +470,39 @@ def test_on_real_servers(
     assert "no allowed signer signed" in there.push(f"{forged}:{MAIN}", to=remote.url(REVIEWER))
     moves = (f"{signed.sign(forged)}:{MAIN}", f":{branch}")
     assert there.push(*moves, to=remote.url(REVIEWER)) == ""
+
+
+def test_a_team_that_signs(tmp_path: Path, keys: Any, run_git: RunGit) -> None:
+    """Syncs sign what they join, the server takes all of it, and both read the same memory."""
+    team = Team(tmp_path, ("ann", "bob"))
+    ann, bob = team.clones
+
+    def as_(clone: Clone) -> Clone:
+        keys[clone.person.name].sign_with(run_git, tmp_path)
+        return clone
+
+    ann.approve("a", "A")
+    ann.sync()
+    bob.sync()
+    server.install(team.remote)
+    server.set_rules(team.remote, {"approval": "signed"})
+    listed = "".join(f"{keys[name].line(name)}\n" for name in ("ann", "bob"))
+    (team.remote / server.SIGNERS).write_text(listed)
+    for clone in team.clones:
+        settings.set_approval(as_(clone).store, "signed", clone.person)
+        for name in ("ann", "bob"):
+            settings.add_signer(clone.store, clone.person, name, str(keys[name].public))
+
+    as_(ann).approve("b", "B")
+    as_(bob).approve("c", "C")
+    bob.memory.discard(bob.propose("d", "D"), by=bob.person)
+    as_(ann).approve("k", "one")
+    as_(bob).approve("k", "two")
+    reports = [as_(clone).sync() for clone in (ann, bob, ann)]
+
+    assert ann.main == bob.main
+    assert [report.refused for report in reports] == [{}, {}, {}]
+    assert [ann.body(key) for key in "abck"] == ["A", "B", "C", "one"]
+    assert [judgement.kind for judgement in ann.store.ledger().line][-1] == "sync"
+    assert sorted(ann.states().values()) == [*["applied"] * 5, "discarded", "pending"]
+    assert audit.verify(ann.memory).findings == ()
