@@ -85,12 +85,14 @@ def uninstall(state: State, *, repository: Path) -> None:
 
 @command.command(hidden=True)
 @click.argument("git_dir", type=click.Path(path_type=Path))
-def run(git_dir: Path) -> ExitCode:
+@click.pass_obj
+def run(state: State, git_dir: Path) -> ExitCode:
     """Answer the hook; the script calls this."""
     from gitmem import server
 
     sys.excepthook = _in_one_line
-    refused = server.refusals(git_dir, sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+    pushed = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    refused = server.refusals(state.path / git_dir, pushed)
     for one in refused[:_ENOUGH]:
         ref = one.ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
         click.echo(visible(f"gitmem: {ref}: {one.why}"), err=True)
