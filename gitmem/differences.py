@@ -65,7 +65,8 @@ class Changed:
 
     `before` is what is approved now and `after` what an apply would make of it, in a conflict what
     the candidate wants; None is no entry. `base` is what the candidate was made from. `kind` says
-    what is strange about the file, `conflict` what does not go together.
+    what is strange about the file, `conflict` what does not go together, `signer` who signed what
+    is approved now, where approvals must be signed.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Changed:
     base: Version | None
     kind: str | None = None
     conflict: str | None = None
+    signer: str | None = None
 
 
 def changes(memory: Memory, found: Candidate) -> list[Changed]:
@@ -103,6 +105,7 @@ def _changed(store: Store, item: Proposed) -> Changed:
         _version(store, item.key, item.base),
         _KINDS.get(after.mode) if after is not None else None,
         item.conflict,
+        store.signer(item.key),
     )
 
 

@@ -185,6 +185,17 @@ class Store:
                     first.setdefault((key, after), position)
         return {key: first.get((key, content), 0) for key, content in self.approved().items()}
 
+    def signer(self, key: str) -> str | None:
+        """Who signed the approval of an entry's present content, where approvals must be signed."""
+        signed, content = self.signed, self.approved_content(key)
+        if signed is None or content is None:
+            return None
+        for judgement in reversed(self.ledger().line):
+            if key in judgement.changes and judgement.changes[key][1] == content:
+                found = _signature(judgement.commit, signed)
+                return None if found is None else found.signer
+        return None
+
     def other_files_before(self, judgement: Judgement) -> dict[str, Content]:
         """The files that are no entries and that a commit changed, as they were before it.
 

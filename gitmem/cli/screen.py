@@ -138,6 +138,7 @@ def _about(found: Candidate, changed: Changed) -> str:
     kinds = [kind or "no entry" for kind in (before or after, after)]
     about = f"{found.tier} {' -> '.join(dict.fromkeys(kinds))}"
     about += f", {changed.kind}" if changed.kind else ""
+    about += f", present text signed by {changed.signer}" if changed.signer else ""
     return one_line(f"{about}: {changed.conflict}" if changed.conflict else about)
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from gitmem import settings
-from gitmem.cli import config
+import gitmem
+from gitmem import differences, settings
+from gitmem.cli import config, screen
 
 
 @pytest.fixture
@@ -92,6 +93,23 @@ def test_who_signed_is_shown(cli: Any, ann: Any) -> None:
     assert ", signed by person@example.org" in cli.done("show", closed["candidate"])
     states = {one["id"]: one["signer"] for one in cli.json("list", "--state", "all")}
     assert sorted(states.values(), key=str) == [None, "person@example.org", "person@example.org"]
+
+
+def test_a_review_shows_who_signed_what_is_there(cli: Any, ann: Any) -> None:
+    """Of each entry that a candidate would change; of one from before, nobody."""
+    cli.apply("fact_a", "A")
+    cli.done("config", "approval", "signed", "--yes")
+    cli.apply("fact_b", "B")
+    memory = gitmem.open(cli.at)
+    changed = [
+        differences.changes(memory, memory.candidate(cli.propose(key, "new")))[0]
+        for key in ("fact_a", "fact_b", "fact_c")
+    ]
+
+    assert [one.signer for one in changed] == [None, "person@example.org", None]
+    found = memory.candidates()[0]
+    assert screen._about(found, changed[1]).endswith(", present text signed by person@example.org")
+    assert "signed" not in screen._about(found, changed[0])
 
 
 def test_a_key_that_is_not_listed(cli: Any, ann: Any, keys: Any, run_git: Any) -> None:
