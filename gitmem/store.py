@@ -164,7 +164,11 @@ class Store:
         if content is None:
             return None
         entries.check_ordinary(content)
-        return entries.parse(key, self.objects.data(content.id), tier=self.tier)
+        known = self._entries.get((key, content.id))
+        if known is None:
+            known = entries.parse(key, self.objects.data(content.id), tier=self.tier)
+            self._entries[key, content.id] = known
+        return known
 
     def text(self, content: Content) -> str | None:
         """A content as text; None for none. Bytes that are no UTF-8 are shown as U+FFFD.
