@@ -1070,15 +1070,15 @@ def _check_folder(place: layout.TierPlace) -> None:
     """Raise where the tier's folder is in the middle of something else."""
     if place.folder is None:
         return
-    state = checkout.folder_state(tierrepo.place_of(place))
-    if state.operation is not None:
+    branch, operation = checkout.standing(tierrepo.place_of(place))
+    if operation is not None:
         raise ConflictError(
             "operation-in-progress",
-            f"a {state.operation} is in progress in {place.folder}",
-            hint=f"finish it with git there, or: gitmem git {state.operation} --abort",
+            f"a {operation} is in progress in {place.folder}",
+            hint=f"finish it with git there, or: gitmem git {operation} --abort",
         )
-    if state.branch != layout.MAIN:
-        where = f"the branch {state.branch}" if state.branch else "no branch"
+    if branch != layout.MAIN:
+        where = f"the branch {branch}" if branch else "no branch"
         raise ConflictError(
             "folder-elsewhere",
             f"{place.folder} is on {where}, not on memory/main",

@@ -185,6 +185,11 @@ def lags(place: Place) -> bool:
     return _lags(place, present)
 
 
+def standing(place: Place) -> tuple[str | None, str | None]:
+    """The branch of the worktree and the operation under way in it, without a look at its files."""
+    return _head(place)[0], _operation(place)
+
+
 def folder_state(place: Place) -> FolderState:
     """How the worktree stands: its branch, an operation under way, and what a person changed."""
     branch, commit = _head(place)
