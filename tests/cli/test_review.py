@@ -19,7 +19,7 @@ from gitmem.model.entries import Source
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
-_WAIT = 20.0
+_WAIT = 60.0
 _PAUSE = 0.02
 QUESTION = "?] "
 SIZES = [(80, 24), (200, 60)]
