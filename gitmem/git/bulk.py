@@ -260,6 +260,9 @@ class Batch:
                     found.append(None)
                     continue
                 data = stdout.read(int(head[2]) + 1)
+                if len(data) <= int(head[2]):
+                    # Of a broken object it has said the size already when it gives up.
+                    raise self._ended()
                 found.append((head[1], data[:-1]))
         return found
 

@@ -62,6 +62,18 @@ def test_batch_that_ended(repository: Path) -> None:
     assert raised.value.reference == "git-failed"
 
 
+def test_an_object_that_is_cut_off(repository: Path) -> None:
+    """Git says its size before it finds out: it is an error, never a shorter text."""
+    id_ = Objects(repository, "project").write_blob(bytes(range(256)) * 4).id
+    file = repository / "objects" / id_[:2] / id_[2:]
+    data = file.read_bytes()
+    file.chmod(0o644)
+    file.write_bytes(data[:200])
+    with pytest.raises(GitmemError) as raised:
+        Batch(repository).read(id_)
+    assert raised.value.reference == "git-failed"
+
+
 def test_batch_without_a_repository(tmp_path: Path) -> None:
     """Where there is no repository, git's own words come back."""
     batch = Batch(tmp_path / "nowhere")
