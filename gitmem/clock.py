@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from datetime import UTC, datetime
 
@@ -43,4 +42,7 @@ def year(at: int) -> int:
 
 def random_suffix(length: int = 8) -> str:
     """`length` random letters and digits, enough that clones never collide."""
+    # Here alone: it costs as much to load as a start of git.
+    import secrets
+
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))

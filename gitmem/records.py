@@ -3,8 +3,8 @@
 The record proper is in one tier's repository, the project's where there is one. The other tier's
 has a line of commits without documents, which keep there what the record pins.
 
-Written by the git program, never by pygit2: a context is built at every start of a session, and
-loading that alone costs more than all of this.
+Read and written without pygit2, and with one process of git: a context is built at every start of
+a session, and loading that alone costs more than all of this.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gitmem import clock, layout
 from gitmem.errors import BadInputError, ConflictError
-from gitmem.git import program, refs
-from gitmem.git.bulk import Batch, parse_commit
+from gitmem.git import loose, refs
+from gitmem.git.bulk import parse_commit
+from gitmem.git.loose import Reader
 from gitmem.git.transaction import RefChange, Transaction
 from gitmem.layout import EMPTY_TREE, TierPlace
 from gitmem.model import records, trailers
@@ -39,9 +40,9 @@ def names(place: TierPlace) -> list[str]:
     ]
 
 
-def last(place: TierPlace, session: str, batch: Batch | None = None) -> Record | None:
+def last(place: TierPlace, session: str, objects: Reader | None = None) -> Record | None:
     """The end of a session's record; None where it has none here. Raises as `line`."""
-    return next(_backwards(place, session, batch), None)
+    return next(_backwards(place, session, objects), None)
 
 
 def line(place: TierPlace, session: str) -> list[Record]:
@@ -52,13 +53,11 @@ def line(place: TierPlace, session: str) -> list[Record]:
     return list(_backwards(place, session))[::-1]
 
 
-def _backwards(place: TierPlace, session: str, batch: Batch | None = None) -> Iterator[Record]:
+def _backwards(place: TierPlace, session: str, objects: Reader | None = None) -> Iterator[Record]:
+    objects = objects or Reader(place.git_dir)
     here = refs.read(place.git_dir, layout.session_ref(session))
-    if here is None:
-        return
-    batch = batch or Batch(place.git_dir)
     while here is not None:
-        commit = _commit(batch, here, session)
+        commit = _commit(objects, here, session)
         if trailers.parse(commit.message).first(trailers.SESSION) != session:
             # What the record's first commit pins.
             return
@@ -68,8 +67,8 @@ def _backwards(place: TierPlace, session: str, batch: Batch | None = None) -> It
         here = commit.parents[0] if commit.parents else None
 
 
-def _commit(batch: Batch, id_: str, session: str) -> Commit:
-    found = batch.read(id_)
+def _commit(objects: Reader, id_: str, session: str) -> Commit:
+    found = objects.read(id_)
     if found is None or found[0] != b"commit":
         raise _unreadable(session, f"its commit {id_} is missing")
     return parse_commit(id_, found[1])
@@ -127,7 +126,7 @@ def _keep(place: TierPlace, session: str, pin: str) -> None:
     for _ in range(_ATTEMPTS):
         before = refs.read(place.git_dir, layout.session_ref(session))
         if before is not None:
-            found = Batch(place.git_dir).read(before)
+            found = Reader(place.git_dir).read(before)
             if found is not None and pin in parse_commit(before, found[1]).parents:
                 return
         told = [(trailers.SESSION, session)]
@@ -154,5 +153,4 @@ def _write_commit(place: TierPlace, parents: Iterable[str], message: str) -> str
     person = f"{_PERSON} {clock.now()} +0000"
     lines = [f"tree {EMPTY_TREE}", *(f"parent {parent}" for parent in parents)]
     lines += [f"author {person}", f"committer {person}", "", message]
-    asked = ("hash-object", "-t", "commit", "-w", "--stdin")
-    return program.run(*asked, git_dir=place.git_dir, input="\n".join(lines).encode()).text
+    return loose.write(place.git_dir, "commit", "\n".join(lines).encode())

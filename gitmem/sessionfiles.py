@@ -7,23 +7,24 @@ before a context is built of it. Everything lies in one folder, which goes when 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable
-from contextlib import suppress
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem import clock, config, files, ids, layout
 from gitmem.errors import BadInputError, ConflictError
-from gitmem.git import program, refs, tierrepo
-from gitmem.git.bulk import Batch
+from gitmem.git import loose, program, refs
+from gitmem.git.bulk import parse_commit
 from gitmem.git.lock import process_lock
-from gitmem.git.transaction import RefChange, Transaction
+from gitmem.git.loose import Reader
 from gitmem.layout import TierPlace
 from gitmem.model import sessions
 from gitmem.model.sessions import SessionFault, SessionText
 
 _PATIENCE = 10.0
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _GONE = ".gitmem-forgotten-"
 _BROKEN = ".broken-"
 _MARK = "gitmem-sessions"
@@ -56,6 +57,8 @@ class SessionFolder:
 
     def make(self, text: SessionText) -> bool:
         """Make the folder, whole or not at all; False where another process was first."""
+        from gitmem.git import tierrepo
+
         parent = self.path.parent
         parent.mkdir(parents=True, exist_ok=True)
         with tierrepo.draft(parent) as place:
@@ -75,13 +78,29 @@ class SessionFolder:
 
     def look(self) -> SessionText | str:
         """What the file says now, or why it can't be read. Nothing is kept of it."""
-        data = files.read_if_there(self.file)
-        if data is None:
-            return "the file is gone"
         try:
-            return sessions.parse(data, self.session)
+            return sessions.parse(self._file_data(), self.session)
         except SessionFault as error:
             return error.message
+
+    def _file_data(self) -> bytes:
+        """What the file holds: never through a link, no more than a text can have.
+
+        Raises SessionFault where it can't be read: agents write here.
+        """
+        try:
+            handle = os.open(self.file, _OPEN)
+        except FileNotFoundError:
+            raise SessionFault("the file is gone") from None
+        except OSError as error:
+            raise SessionFault(f"it can't be opened: {error.strerror}") from None
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise SessionFault("it is no plain file")
+            with os.fdopen(handle, "rb", closefd=False) as stream:
+                return stream.read(sessions.MAX_BYTES + 1)
+        finally:
+            os.close(handle)
 
     def read(self) -> Read:
         """The text as the file has it, committed if need be; or the one kept last, with the fault.
@@ -101,17 +120,15 @@ class SessionFolder:
     def _read(self, keep: Callable[[bytes], str | None]) -> Read:
         """As `read`; `keep` commits a text that is not yet."""
         tip = refs.read(self.git_dir, layout.MAIN)
+        try:
+            data = self._file_data()
+            text = sessions.parse(data, self.session)
+        except SessionFault as error:
+            fault = error.message
+        else:
+            held = tip is not None and self._holds(tip, data)
+            return Read(text, tip if held else keep(data))
         kept = self._at(tip) if tip is not None else None
-        data = files.read_if_there(self.file)
-        fault: str | None = "the file is gone"
-        if data is not None:
-            try:
-                text = sessions.parse(data, self.session)
-            except SessionFault as error:
-                fault = error.message
-            else:
-                commit = tip if data == kept else keep(data)
-                return Read(text, commit)
         if kept is None:
             raise BadInputError(
                 "session-unreadable",
@@ -125,8 +142,9 @@ class SessionFolder:
         """Write what `make` makes of the text; gives it, and where a file that was broken lies now.
 
         Processes that write at once wait for each other. The file is written whole or not at all.
+        Raises ConflictError `session-ended` where it is forgotten meanwhile, `repository-locked`.
         """
-        with process_lock(self.git_dir, wait=_PATIENCE):
+        with self._alone():
             before = self._read(self._keep)
             after = make(before.text)
             aside = self._put_aside() if before.fault is not None else None
@@ -134,6 +152,20 @@ class SessionFolder:
             files.write_whole(self.file, data)
             commit = self._keep(data)
         return Read(after, commit), aside
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        try:
+            with process_lock(self.git_dir, wait=_PATIENCE):
+                if self.exists():
+                    yield
+                    return
+        except BadInputError:
+            if self.exists():
+                raise
+        raise ConflictError(
+            "session-ended", f"the session {self.session} was forgotten by another process"
+        )
 
     def _put_aside(self) -> str | None:
         """Give a file that can't be read another name, so that nothing of it is lost."""
@@ -156,26 +188,52 @@ class SessionFolder:
         return sessions.parse(data, self.session)
 
     def _at(self, commit: str) -> bytes | None:
-        found = Batch(self.git_dir).read(f"{commit}:{self.file.name}")
-        return found[1] if found is not None and found[0] == b"blob" else None
+        objects = Reader(self.git_dir)
+        found = objects.read(self._tree_at(objects, commit) or "")
+        rest = found[1] if found is not None else b""
+        while rest:
+            head, _, rest = rest.partition(b"\0")
+            if head == self._item:
+                blob = objects.read(rest[:20].hex())
+                return blob[1] if blob is not None else None
+            rest = rest[20:]
+        return None
+
+    def _holds(self, commit: str, data: bytes) -> bool:
+        """Whether a commit has just this text: told by its tree's id, no text is read for it."""
+        tree = self._tree_at(Reader(self.git_dir), commit)
+        return tree == loose.id_of("tree", self._tree(data))
+
+    def _tree_at(self, objects: Reader, commit: str) -> str | None:
+        found = objects.read(commit)
+        if found is None or found[0] != b"commit":
+            return None
+        return parse_commit(commit, found[1]).tree
+
+    @property
+    def _item(self) -> bytes:
+        return f"100644 {self.file.name}".encode("ascii")
+
+    def _tree(self, data: bytes) -> bytes:
+        """The tree of a commit that holds this text, as git keeps it."""
+        return self._item + b"\0" + bytes.fromhex(loose.id_of("blob", data))
 
     def _keep(self, data: bytes) -> str:
-        """Commit a text, unless it is the last one; nothing else of git's is touched."""
+        """Commit a text, unless it is the last one; to be called with the lock held.
+
+        No git runs: agents write in this folder, and its hooks and config have no say.
+        """
         parent = refs.read(self.git_dir, layout.MAIN)
-        if parent is not None and self._at(parent) == data:
+        if parent is not None and self._holds(parent, data):
             return parent
-        write = ("hash-object", "-w", "--stdin", "-t")
-        blob = program.run(*write, "blob", git_dir=self.git_dir, input=data).text
-        item = f"100644 {self.file.name}\0".encode() + bytes.fromhex(blob)
-        tree = program.run(*write, "tree", git_dir=self.git_dir, input=item).text
+        loose.write(self.git_dir, "blob", data)
+        tree = loose.write(self.git_dir, "tree", self._tree(data))
         person = f"gitmem <gitmem@localhost> {clock.now()} +0000"
         above = [f"parent {parent}"] if parent is not None else []
         lines = [f"tree {tree}", *above, f"author {person}", f"committer {person}"]
         text = "\n".join([*lines, "", f"memory: text of session {self.session}", ""])
-        commit = program.run(*write, "commit", git_dir=self.git_dir, input=text.encode()).text
-        with Transaction(self.git_dir, [RefChange(layout.MAIN, commit, parent)]) as transaction:
-            transaction.prepare()
-            transaction.commit()
+        commit = loose.write(self.git_dir, "commit", text.encode())
+        refs.put(self.git_dir, layout.MAIN, commit)
         return commit
 
     def last_written(self) -> int:
@@ -186,7 +244,10 @@ class SessionFolder:
         return int(max(times))
 
     def forget(self) -> bool:
-        """Remove the folder and all that was ever in it; whether there was one."""
+        """Remove the folder and all that was ever in it; whether there was one.
+
+        Raises ConflictError `repository-locked` where a writer does not end.
+        """
         if not os.path.lexists(self.path):
             return False
         if self.path.is_symlink():
@@ -194,8 +255,13 @@ class SessionFolder:
             return True
         # Under another name first: what is left of it by a kill is no session any more.
         gone = self.path.with_name(f"{_GONE}{self.session}-{clock.random_suffix()}")
-        self.path.rename(gone)
-        shutil.rmtree(gone)
+        try:
+            with self._alone() if self.exists() else nullcontext():
+                self.path.rename(gone)
+        except BadInputError:
+            # Where no lock can be made nobody writes either.
+            self.path.rename(gone)
+        _remove(gone)
         return True
 
 
@@ -245,6 +311,14 @@ def remove_leftovers(home: TierPlace) -> None:
     if not parent.is_dir():
         return
     for left in parent.glob(f"{_GONE}*"):
-        shutil.rmtree(left)
+        _remove(left)
+    from gitmem.git import tierrepo
+
     with tierrepo.draft(parent):
         pass
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder)

@@ -8,12 +8,14 @@ so that it can be built again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from gitmem import clock, ids, layout, records, sessionfiles, trust, views
 from gitmem.errors import BadInputError, ConflictError, GitmemError, NotFoundError
 from gitmem.git import refs
+from gitmem.git.loose import Reader
 from gitmem.layout import TierPlace, Tiers
 from gitmem.model.context import Options
 from gitmem.model.records import Built, Record, built_of, following, with_context
@@ -51,6 +53,14 @@ class Started:
 
     id: str
     made: bool
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """The ids of sessions that were forgotten; `warnings` are for the user."""
+
+    sessions: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
@@ -127,48 +137,55 @@ class Sessions:
         places = (self.found.user, self.found.project)
         return [place for place in places if place is not None and place is not self._home]
 
-    def end(self, session: str) -> None:
+    def end(self, session: str) -> tuple[str, ...]:
         """Close a session: its text is given to no context any more, and kept here for replay.
 
-        Raises NotFoundError `no-such-session`, ConflictError `session-ended`.
+        What could not be recorded is a warning, which it gives. Raises NotFoundError
+        `no-such-session`, ConflictError `session-ended`.
         """
         folder = self._open(session)
-        folder.change(lambda text: replace(text, ended_at=clock.rfc3339(clock.now())))
-        self._record_end(folder)
+        folder.change(lambda text: replace(_still_open(text), ended_at=clock.rfc3339(clock.now())))
+        return self._record_end(folder)
 
-    def _record_end(self, folder: SessionFolder) -> None:
+    def _record_end(self, folder: SessionFolder) -> tuple[str, ...]:
         def ended(last: Record | None) -> Record | None:
             begun = last or Record("session.started", folder.session, clock.now(), {})
             if begun.kind == "session.ended":
                 return None
             return following(begun, "session.ended", clock.now(), self._pins(folder))
 
-        records.append(self._home, self._others(), folder.session, ended)
+        try:
+            records.append(self._home, self._others(), folder.session, ended)
+        except (OSError, GitmemError) as error:
+            return (f"the end of {folder.session} could not be recorded: {error}",)
+        return ()
 
-    def forget(self, session: str) -> None:
+    def forget(self, session: str) -> tuple[str, ...]:
         """End a session and remove its text for good; its record still names the entries.
 
-        Raises NotFoundError `no-such-session` where there is no text of it.
+        Gives warnings as `end`. Raises NotFoundError `no-such-session` where there is no text of it.
         """
         folder = self.folder(session)
         sessionfiles.remove_leftovers(self._home)
         if not folder.path.exists():
             raise self._no_text(session)
-        self._record_end(folder)
+        warnings = self._record_end(folder)
         folder.forget()
+        return warnings
 
-    def prune(self, older_than: int) -> list[str]:
-        """Forget all sessions that nothing was written to for `older_than` seconds; gives their ids.
+    def prune(self, older_than: int) -> Pruned:
+        """Forget all sessions that nothing was written to for `older_than` seconds.
 
         Also those that were never ended, and what a kill left of others.
         """
         sessionfiles.remove_leftovers(self._home)
         before = clock.now() - older_than
         old = [one for one in sessionfiles.listed(self._home) if one.last_written() <= before]
+        warnings: list[str] = []
         for folder in old:
-            self._record_end(folder)
+            warnings += self._record_end(folder)
             folder.forget()
-        return [folder.session for folder in old]
+        return Pruned(tuple(folder.session for folder in old), tuple(warnings))
 
     # -- the text --------------------------------------------------------------------------
 
@@ -219,15 +236,16 @@ class Sessions:
     def listed(self) -> list[Session]:
         """All sessions that have a text or a record here, by id."""
         folders = {folder.session: folder for folder in sessionfiles.listed(self._home)}
-        found = (self._listed(name, folders.get(name)) for name in self._names(folders))
+        objects = Reader(self._home.git_dir)
+        found = (self._listed(name, folders.get(name), objects) for name in self._names(folders))
         return [one for one in found if one is not None]
 
     def _names(self, folders: Mapping[str, object]) -> list[str]:
         return sorted({*folders, *records.names(self._home)})
 
-    def _listed(self, name: str, folder: SessionFolder | None) -> Session | None:
+    def _listed(self, name: str, folder: SessionFolder | None, objects: Reader) -> Session | None:
         try:
-            last = records.last(self._home, name)
+            last = records.last(self._home, name, objects)
             text = folder.read().text if folder is not None else None
         except GitmemError as error:
             return Session(name, "unreadable", None, None, 0, 0, error.context or error.message)
@@ -253,8 +271,16 @@ class Sessions:
 
     def given(self, tier: str, entry: str) -> list[str]:
         """The sessions that were given the entry `entry` (its id) of a tier, by id."""
-        ends = (records.last(self._home, name) for name in records.names(self._home))
-        return [one.session for one in ends if one is not None and entry in one.had.get(tier, ())]
+        return [one.session for one in self._ends() if entry in one.had.get(tier, ())]
+
+    def _ends(self) -> Iterator[Record]:
+        """The last commit of each session's record; of one that can't be read nothing is known."""
+        objects = Reader(self._home.git_dir)
+        for name in records.names(self._home):
+            with suppress(GitmemError):
+                last = records.last(self._home, name, objects)
+                if last is not None:
+                    yield last
 
     @property
     def home(self) -> TierPlace:

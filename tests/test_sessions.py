@@ -291,6 +291,60 @@ def test_an_injection_in_a_note_is_kept_out(memory: Memory) -> None:
     assert built.built.quarantined == {"session": ("mem_hidden",)}
 
 
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "endless"])
+def test_a_file_that_is_none(memory: Memory, tmp_path: Path, kind: str) -> None:
+    """An agent may put anything there: nothing is followed, waited for or read without end."""
+    folder = memory.sessions().folder("s1")
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_bytes(folder.file.read_bytes())
+    folder.file.unlink()
+    if kind == "link":
+        folder.file.symlink_to(elsewhere)
+    elif kind == "pipe":
+        os.mkfifo(folder.file)
+    elif kind == "folder":
+        folder.file.mkdir()
+    else:
+        with folder.file.open("wb") as stream:
+            stream.truncate(1 << 40)
+
+    given = memory.context(OPTIONS)
+
+    assert NOTE in given.context.text
+    assert any("can't be read" in warning for warning in given.warnings)
+    memory.sessions().put("s1", "more", "fact", "More.")
+    assert [one.key for one in memory.sessions().text("s1").kept] == ["parser", "more"]
+    assert b"More." not in elsewhere.read_bytes()
+
+
+def test_what_an_agent_plants_in_the_repository(memory: Memory, tmp_path: Path) -> None:
+    """It may write there too: none of its hooks runs, and no link leads our writing elsewhere."""
+    git_dir = memory.sessions().folder("s1").git_dir
+    ran, own = tmp_path / "ran", tmp_path / "own"
+    own.write_text("mine\n")
+    hook = git_dir / "hooks" / "reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    hook.chmod(0o755)
+    tip = (git_dir / layout.MAIN).read_text()
+    (git_dir / layout.MAIN).unlink()
+    (git_dir / layout.MAIN).symlink_to(own)
+    own.write_text(tip)
+
+    memory.sessions().put("s1", "more", "fact", "More.")
+
+    assert NOTE in memory.context(OPTIONS).context.text
+    assert not ran.exists()
+    assert own.read_text() == tip
+    (git_dir / "gitmem.lock").unlink()
+    (git_dir / "gitmem.lock").symlink_to(own)
+    with pytest.raises(BadInputError) as error:
+        memory.sessions().put("s1", "again", "fact", "Again.")
+    assert error.value.reference == "cannot-write"
+    memory.sessions().forget("s1")
+    assert own.read_text() == tip
+
+
 # -- where it lies -----------------------------------------------------------------------------
 
 
@@ -361,6 +415,65 @@ def test_nothing_of_a_forgotten_text_stays(memory: Memory, sealed_home: Path) ->
     assert memory.sessions().given("session", "mem_more") == ["s1"]
 
 
+def test_a_text_that_can_not_be_read_is_forgotten_too(memory: Memory, sealed_home: Path) -> None:
+    """Why it could not be read is in the record, in words that quote nothing of it."""
+    folder = memory.sessions().folder("s1")
+    document = json.loads(folder.file.read_text("utf-8"))
+    for field, value in (("key", "Ann lives in Oslo"), ("type", "Ann lives in Oslo")):
+        changed = document | {"entries": [document["entries"][0] | {field: value}]}
+        folder.file.write_text(json.dumps(changed), encoding="utf-8")
+        memory.context(OPTIONS)
+    faults = [one.built.session_fault for one in memory.sessions().record("s1") if one.built]
+    assert None not in faults
+
+    memory.sessions().forget("s1")
+
+    assert b"lives in Oslo" not in everything(memory.path, sealed_home)
+
+
+@pytest.mark.parametrize("command", ["forget", "prune"])
+def test_forgotten_without_its_record(memory: Memory, command: str) -> None:
+    """A record that can't be read or written is said, and keeps no text here."""
+    memory.context(OPTIONS)
+    memory.sessions().start("s2")
+    git_dir = memory.store("project").place.git_dir
+    tip = (git_dir / layout.session_ref("s1")).read_text().strip()
+    (git_dir / "objects" / tip[:2] / tip[2:]).unlink()
+    sessions = again(memory).sessions()
+
+    if command == "forget":
+        warnings = sessions.forget("s1")
+    else:
+        pruned = sessions.prune(-1)
+        assert pruned.sessions == ("s1", "s2")
+        warnings = pruned.warnings
+
+    (warning,) = warnings
+    assert warning.startswith("the end of s1 could not be recorded: ")
+    assert not sessions.folder("s1").path.exists()
+    assert sessions.given("project", "mem_rule") == []
+
+
+def test_forgotten_while_it_is_written(memory: Memory) -> None:
+    """Whoever comes second is told; what was written is gone in either order."""
+    folder = memory.sessions().folder("s1")
+    child = os.fork()
+    if child == 0:
+        try:
+            for number in range(200):
+                again(memory).sessions().put("s1", f"k{number}", "fact", "Late.")
+        except (NotFoundError, ConflictError):
+            os._exit(0)
+        finally:
+            os._exit(1)
+    while b"Late." not in folder.file.read_bytes():
+        pass
+    memory.sessions().forget("s1")
+
+    assert os.waitpid(child, 0)[1] == 0
+    assert list(folder.path.parent.iterdir()) == []
+
+
 def test_prune_takes_the_old_and_what_was_left_behind(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,13 +481,13 @@ def test_prune_takes_the_old_and_what_was_left_behind(
     parent = memory.sessions().folder("s1").path.parent
     shutil.copytree(parent / "s1", parent / ".gitmem-forgotten-s0-x", symlinks=True)
     memory.sessions().start("s2")
-    assert memory.sessions().prune(3600) == []
+    assert memory.sessions().prune(3600).sessions == ()
     assert not (parent / ".gitmem-forgotten-s0-x").exists()
 
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now + 7200)
 
-    assert memory.sessions().prune(3600) == ["s1", "s2"]
+    assert memory.sessions().prune(3600).sessions == ("s1", "s2")
     assert list(parent.iterdir()) == []
     assert {one.state for one in memory.sessions().listed()} == {"forgotten"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import click
 
@@ -60,8 +61,7 @@ def start(state: State, *, session: str | None, related: tuple[str, ...]) -> Non
     emit(started.id)
     if not started.made:
         note(f"{started.id} is open already")
-    for message in started.warnings:
-        warn(message)
+    _warn(started.warnings)
 
 
 @command.command
@@ -96,6 +96,11 @@ def drop(state: State, *, key: str, session: str | None) -> None:
     _tell_aside(state.memory.sessions().drop(named(session), key))
 
 
+def _warn(messages: Iterable[str]) -> None:
+    for message in messages:
+        warn(message)
+
+
 def _tell_aside(aside: str | None) -> None:
     if aside is not None:
         warn(f"the session's file could not be read: it lies in '{aside}' now")
@@ -125,7 +130,7 @@ def end(state: State, *, session: str | None) -> None:
 
     The text stays on this machine, for replay alone; 'forget' removes it.
     """
-    state.memory.sessions().end(named(session))
+    _warn(state.memory.sessions().end(named(session)))
 
 
 @command.command
@@ -136,7 +141,7 @@ def forget(state: State, *, session: str) -> None:
 
     The record of what the session was given stays: it names entries and holds no text.
     """
-    state.memory.sessions().forget(session)
+    _warn(state.memory.sessions().forget(session))
 
 
 @command.command
@@ -155,8 +160,10 @@ def prune(state: State, *, older_than: str) -> None:
         raise BadInputError(
             "time-unclear", f"'{older_than}' is no age", hint="write 12h, 30d or 2w"
         )
-    for session in state.memory.sessions().prune(int(age[1]) * _UNITS[age[2]]):
+    pruned = state.memory.sessions().prune(int(age[1]) * _UNITS[age[2]])
+    for session in pruned.sessions:
         emit(session)
+    _warn(pruned.warnings)
 
 
 @command.command("list")

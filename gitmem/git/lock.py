@@ -44,8 +44,10 @@ def process_lock(git_dir: Path, *, wait: float) -> Iterator[None]:
     BadInputError `cannot-write`.
     """
     key = git_dir.resolve()
+    # Its text is replaced: what a link leads to is none of ours.
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        file = os.open(key / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = os.open(key / LOCK_FILE, flags, 0o666)
     except OSError as error:
         raise cannot_write(error) from error
     try:

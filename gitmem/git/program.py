@@ -87,6 +87,8 @@ def environment(
     env["GIT_DEFAULT_HASH"] = "sha1"
     env["GIT_DEFAULT_REF_FORMAT"] = "files"
     env["GIT_NO_REPLACE_OBJECTS"] = "1"
+    # What is missing is said; no config may name a place, or a program, to have it from.
+    env["GIT_NO_LAZY_FETCH"] = "1"
     # Grafts have no switch of their own: an absent file is how git is told that there are none.
     env["GIT_GRAFT_FILE"] = os.devnull
     env.update(extra or {})

@@ -116,6 +116,20 @@ def create(git_dir: Path, name: str, id_: str) -> None:
         draft.unlink(missing_ok=True)
 
 
+def put(git_dir: Path, name: str, id_: str) -> None:
+    """Set the ref `name`, whatever it was, by one rename: no hook runs, no link is followed.
+
+    For a repository that one process at a time writes; elsewhere another's value would be lost.
+    """
+    path = git_dir / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = git_dir / f"gitmem-ref.{os.getpid()}-{next(_NUMBERS)}"
+    draft.unlink(missing_ok=True)
+    with draft.open("x", encoding="ascii") as stream:
+        stream.write(f"{id_}\n")
+    draft.replace(path)
+
+
 def _link(draft: Path, path: Path) -> None:
     for patience in (True, True, False):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ it holds never takes the place of one.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,11 +22,16 @@ VERSION = 1
 TYPES = tuple(kind for kind in entries.TYPES if kind != "forbidden")
 # As many as a hundred of the largest entries: a session's text is read whole at every context.
 MAX_BYTES = 100 * entries.MAX_BODY_BYTES
+# What JSON can escape and UTF-8 can't write.
+_HALF = re.compile("[\ud800-\udfff]")
 _FIELDS = frozenset({"version", "session", "startedAt", "endedAt", "related", "entries"})
 
 
 class SessionFault(GitmemError):  # noqa: N818 - a fault in a file, as EntryFault is
-    """A file that is no session's text; `message` says why."""
+    """A file that is no session's text; `message` says why.
+
+    It quotes nothing of the file: it goes into the record, which stays when the text is forgotten.
+    """
 
     def __init__(self, why: str) -> None:
         super().__init__("session-unreadable", why)
@@ -147,7 +153,7 @@ def parse(data: bytes, session: str) -> SessionText:
     if document.get("session") != session:
         raise SessionFault(f"it is not the text of {session}")
     ended = document.get("endedAt")
-    return SessionText(
+    found = SessionText(
         session,
         _words(document, "startedAt"),
         _words(document, "endedAt") if ended is not None else None,
@@ -155,12 +161,20 @@ def parse(data: bytes, session: str) -> SessionText:
         tuple(_kept(document.get("entries", []))),
         {name: value for name, value in document.items() if name not in _FIELDS},
     )
+    if found.extra:
+        try:
+            serialize(found)
+        except (UnicodeEncodeError, RecursionError):
+            raise SessionFault("it has a field that can't be written again") from None
+    return found
 
 
 def _words(document: Mapping[str, Any], name: str) -> str:
     value = document.get(name)
     if not isinstance(value, str):
         raise SessionFault(f"'{name}' must be text")
+    if _HALF.search(value):
+        raise SessionFault(f"'{name}' holds half a surrogate pair, which UTF-8 can't write")
     return value
 
 
@@ -177,17 +191,16 @@ def _kept(value: object) -> list[Kept]:
     if not isinstance(value, list):
         raise SessionFault("'entries' must be a list")
     found: dict[str, Kept] = {}
-    for one in value:
+    for number, one in enumerate(value, 1):
         if not isinstance(one, dict):
-            raise SessionFault("an entry must be an object")
+            raise SessionFault(f"entry {number} must be an object")
         key, kind = _words(one, "key"), _words(one, "type")
-        fault = ids.key_fault(key)
-        if fault is not None:
-            raise SessionFault(f"'{key}' is no entry key: {fault}")
+        if not ids.is_key(key):
+            raise SessionFault(f"the key of entry {number} is none")
         if key in found:
             raise SessionFault(f"'{key}' is there twice")
         if kind not in TYPES:
-            raise SessionFault(f"'{key}' is of type '{kind}', not one of: {', '.join(TYPES)}")
+            raise SessionFault(f"the type of '{key}' is not one of: {', '.join(TYPES)}")
         try:
             body = entries.check(Entry(key, kind, "session", _words(one, "body"))).body
         except EntryFault as fault_:

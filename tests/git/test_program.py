@@ -63,6 +63,7 @@ def test_what_would_redirect_git_is_dropped(monkeypatch: pytest.MonkeyPatch) -> 
         "GIT_DEFAULT_REF_FORMAT",
         "GIT_NO_REPLACE_OBJECTS",
         "GIT_GRAFT_FILE",
+        "GIT_NO_LAZY_FETCH",
     }
     terminal = {"GIT_TERMINAL_PROMPT", "GIT_TRACE2_EVENT"}
     assert {name for name in env if name.startswith("GIT_")} == ours | terminal | set(NETWORK)

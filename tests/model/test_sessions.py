@@ -113,6 +113,9 @@ def _entry(**other: Any) -> dict[str, Any]:
         _entry(body=""),
         _entry(body=None),
         _entry(at=1),
+        _entry(at="\ud800"),
+        {"startedAt": "\udfff"},
+        {"mood": ["\ud800"]},
         {"entries": _entry()["entries"] * 2},
     ],
 )
