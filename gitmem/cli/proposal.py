@@ -74,7 +74,8 @@ def of_json(text: str) -> Proposal:
     """The proposal in a JSON document. Raises BadInputError `json-invalid`, EntryFault for a source."""
     try:
         document = json.loads(text, object_pairs_hook=_once)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # No JSON, or a number of more digits than Python reads.
         raise _fault(f"it is no JSON: {error}") from error
     given = _object(document, "the document", _FIELDS)
     entries = _field(given, "entries", list, "the document")
