@@ -215,3 +215,12 @@ def _home(seen: Mapping[str, str]) -> Path:
         context="HOME is unset or no absolute path",
         hint="set HOME to your home folder",
     )
+
+
+def joins_lines() -> bool:
+    """Whether the git that started us joins two lines of `memory/main`: a pull, and no apply or revert.
+
+    By the words that git puts into the reflog: `pull …`, `merge <what is merged>`, `revert`.
+    """
+    action = os.environ.get("GIT_REFLOG_ACTION", "")
+    return action.startswith(("pull", "merge")) and "memory/candidate/" not in action

@@ -217,6 +217,12 @@ def _locks(tier: Examined) -> Iterator[Finding]:
 
 def _hooks(tier: Examined) -> Iterator[Finding]:
     status = hooks.status(tier.place)
+    if not status.merges:
+        yield tier.finding(
+            "merge-driver-missing",
+            "plain git does not merge entries by gitmem's rule here",
+            "gitmem hooks install",
+        )
     for hook in status.hooks:
         if hook.state == "foreign" and hook.local:
             local = shlex.quote(str(status.folder / f"{hook.name}{hooks.LOCAL}"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gitmem import __version__, config, files, layout
+from gitmem import __version__, config, files, layout, mergedriver
 from gitmem.errors import BadInputError, RefusedError
 from gitmem.git import program, staged
 from gitmem.git.lock import cannot_write
@@ -37,11 +37,14 @@ Did = Literal[
 # The hooks that ask for a look at the entries.
 CHECKS = ("pre-commit", "pre-applypatch", "pre-merge-commit")
 LOCAL = ".local"
+MERGE_DRIVER = "merge-driver"
 # The one hook of a server.
 SERVER = "pre-receive"
 
 _MARK = re.compile(r"^# gitmem hook: ([a-z-]+).*$", re.MULTILINE)
 _MARKED_WITHIN = 100
+# As `git merge` leaves them, all three; a text about them has them indented.
+_MARKERS = re.compile(rb"^<<<<<<< .*^=======\r?$.*^>>>>>>> ", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^python=.*$", re.MULTILINE)
 
 
@@ -56,16 +59,20 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The hooks of a tier. `active` says whether git looks for hooks in `folder` there."""
+    """The hooks of a tier. `active` says whether git looks for hooks in `folder` there.
+
+    `merges` says whether git merges entries there by our rule.
+    """
 
     folder: Path
     active: bool
     hooks: tuple[Hook, ...]
+    merges: bool
 
     @property
     def complete(self) -> bool:
-        """Whether git runs all hooks as this gitmem has them."""
-        return self.active and all(hook.state == "current" for hook in self.hooks)
+        """Whether git runs all hooks, and the merge driver, as this gitmem has them."""
+        return self.active and self.merges and all(hook.state == "current" for hook in self.hooks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +145,7 @@ def status(place: TierPlace) -> Status:
         folder,
         bool(used) and Path(used) == folder,
         tuple(_hook(folder, name, text) for name, text in scripts().items()),
+        mergedriver.is_registered(place.git_dir),
     )
 
 
@@ -153,7 +161,7 @@ def _hook(folder: Path, name: str, text: str) -> Hook:
 
 
 def install(place: TierPlace) -> tuple[Change, ...]:
-    """Have a tier's hooks as this gitmem has them; what changed.
+    """Have a tier's hooks, and its merge driver, as this gitmem has them; what changed.
 
     A hook of somebody else's is moved to NAME.local, which ours runs first. Where that is taken,
     both stay, and ours is not installed. Raises BadInputError `hooks-missing` and `cannot-write`.
@@ -166,6 +174,8 @@ def install(place: TierPlace) -> tuple[Change, ...]:
         changes = [put(folder, name, text) for name, text in texts.items()]
         for name in stale:
             (folder / name).unlink()
+        if mergedriver.register(place.git_dir):
+            changes.append(Change(MERGE_DRIVER, "written"))
     except OSError as error:
         raise cannot_write(error) from error
     return (*filter(None, changes), *(Change(name, "removed") for name in stale))
@@ -191,9 +201,12 @@ def uninstall(place: TierPlace) -> tuple[Change, ...]:
     Raises BadInputError `cannot-write`.
     """
     try:
-        return tuple(_taken_out(path) for path in _ours(layout.hooks_path(place.git_dir)))
+        gone = [_taken_out(path) for path in _ours(layout.hooks_path(place.git_dir))]
+        if mergedriver.unregister(place.git_dir):
+            gone.append(Change(MERGE_DRIVER, "removed"))
     except OSError as error:
         raise cannot_write(error) from error
+    return tuple(gone)
 
 
 def take_out(folder: Path, name: str) -> Change | None:
@@ -251,6 +264,13 @@ def _way_out(name: str) -> str:
     return "put it right, git add it and commit again"
 
 
+def merge(base: Path, ours: Path, theirs: Path, path: str) -> None:
+    """Merge a file of the worktree that git runs in, as its merge driver; as `merge_files`."""
+    asked = ("rev-parse", "--path-format=absolute", "--git-common-dir")
+    repository = Path(program.run(*asked).text)
+    mergedriver.merge_files(base, ours, theirs, path, tier=_tier(repository.resolve()))
+
+
 def check_entries(git_dir: Path, index: Path) -> dict[str, str]:
     """Why files that the next commit adds or changes are no entries, by path, sorted.
 
@@ -286,6 +306,8 @@ def _is_meant_as_entry(path: str) -> bool:
 def _fault(path: str, data: bytes | None, tier: Scope) -> str | None:
     if data is None:
         return "it is a link, an executable or a submodule, not an ordinary file"
+    if _MARKERS.search(data):
+        return "the markers of a conflict are still in it"
     try:
         entries.parse(path.removesuffix(".md"), data, tier=tier)
     except entries.EntryFault as fault:

@@ -252,6 +252,13 @@ def test_hooks(memory: Memory, git_dir: Path, change: Callable[[Path], None], ki
     _mended(memory.path, kind, "gitmem hooks install")
 
 
+def test_a_merge_driver_that_is_missing(memory: Memory, git_dir: Path) -> None:
+    """It is registered again."""
+    (git_dir / "info" / "attributes").unlink()
+
+    _mended(memory.path, "merge-driver-missing", "gitmem hooks install")
+
+
 def test_two_foreign_hooks(memory: Memory, git_dir: Path) -> None:
     """Where both names are taken a person must choose, and the way is named."""
     hook = git_dir / "hooks" / "pre-push"

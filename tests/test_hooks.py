@@ -558,7 +558,8 @@ def test_the_program_is_not_started_for_what_the_shell_settles(
 
 
 def test_a_merge_is_looked_at_where_both_sides_changed_an_entry(tier: Tier) -> None:
-    """Two readable files can make an unreadable one, so that the result counts."""
+    """Two readable files can make an unreadable one, where git merges them as text."""
+    tier.sh('rm "$(git rev-parse --git-path info/attributes)"')
     both = tier.folder / "both.md"
     lines = ["---", "type: fact", "x: 1", "y: 1", "---", "", "Text.", ""]
     both.write_text("\n".join(lines))

@@ -60,6 +60,7 @@ LAYERS = {
     "gitmem.server": Layer.USE_CASES,
     "gitmem.arrivals": Layer.USE_CASES,
     "gitmem.hooks": Layer.USE_CASES,
+    "gitmem.mergedriver": Layer.USE_CASES,
     "gitmem.review": Layer.USE_CASES,
     "gitmem.sessions": Layer.USE_CASES,
     "gitmem.remotes": Layer.USE_CASES,

@@ -115,6 +115,18 @@ def run(name: str, git_dir: Path, index: Path) -> None:
     hooks.run(name, git_dir, index)
 
 
+@command.command(hidden=True)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("path")
+def merge(base: Path, ours: Path, theirs: Path, path: str) -> None:
+    """Merge an entry for git; its merge driver calls this."""
+    from gitmem import hooks
+
+    hooks.merge(base, ours, theirs, path)
+
+
 def _told(tier: str, changes: tuple[Change, ...], otherwise: str) -> Iterator[str]:
     if not changes:
         yield f"{tier}: {otherwise}"
@@ -130,12 +142,14 @@ def _shown(tier: str, found: Status) -> Iterator[str]:
     for hook in found.hooks:
         yours = f", after your {hook.name}.local" if hook.local else ""
         yield f"  {hook.name:<20} {hook.state}{yours}"
+    yield f"  {'merge-driver':<20} {'current' if found.merges else 'missing'}"
 
 
 def _json(found: Status) -> dict[str, object]:
     return {
         "folder": str(found.folder),
         "active": found.active,
+        "merges": found.merges,
         "hooks": [
             {"name": hook.name, "state": hook.state, "local": hook.local} for hook in found.hooks
         ],
