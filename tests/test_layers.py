@@ -62,6 +62,7 @@ LAYERS = {
     "gitmem.hooks": Layer.USE_CASES,
     "gitmem.mergedriver": Layer.USE_CASES,
     "gitmem.review": Layer.USE_CASES,
+    "gitmem.inbox": Layer.USE_CASES,
     "gitmem.sessions": Layer.USE_CASES,
     "gitmem.remotes": Layer.USE_CASES,
     "gitmem.joining": Layer.USE_CASES,

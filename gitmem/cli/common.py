@@ -45,6 +45,8 @@ KINDS = (
     "session.ended",
 )
 
+_UNITS = (("year", 31_536_000), ("day", 86_400), ("hour", 3_600), ("minute", 60))
+
 scope_option = click.option(
     "--scope", type=click.Choice(SCOPES), help="The tier; by default the project's comes first."
 )
@@ -220,6 +222,15 @@ def tell_claimed(claimed: Iterable[Claim]) -> None:
             note(f"'{claim.path.name}' from the drop box is {claim.candidate} now")
         else:
             warn(f"'{claim.path.name}' stays in the drop box: {claim.fault}")
+
+
+def age(seconds: int) -> str:
+    """A time span in the largest unit that fits."""
+    for unit, size in _UNITS:
+        count = seconds // size
+        if count >= 1:
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return "less than a minute"
 
 
 def joined(names: Iterable[str]) -> str:

@@ -1,18 +1,16 @@
-"""`gitmem inbox`: in one line, what waits for a decision."""
+"""`gitmem inbox`: what waits, on one line."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem import clock
-from gitmem.cli.common import State, emit, emit_json, json_option, scope_option
+from gitmem.cli.common import State, age, emit, emit_json, json_option, scope_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.review import Item
+    from gitmem.inbox import Waiting
 
 
 @click.command
@@ -20,30 +18,41 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_obj
 def command(state: State, *, scope: str | None, as_json: bool) -> None:
-    """Say in one line what waits for a decision, and nothing where nothing does.
+    """Say on one line how many candidates wait for a decision.
 
-    For a shell prompt or a start hook. It changes nothing.
+    It prints nothing where none does, and where there is no memory, and ends with 0 in each
+    case: it is made for a shell prompt and for an agent's start hook.
     """
-    from gitmem import review
+    from gitmem import inbox
+    from gitmem.git import discover
 
-    items = review.queue(state.memory, scope=scope).items
+    found = inbox.waiting(discover.find(state.path), lambda: state.memory, scope)
     if as_json:
-        oldest = min((item.found.created_at for item in items), default=None)
-        emit_json(
-            {
-                "waiting": len(items),
-                "risky": sum(bool(item.risks) for item in items),
-                "oldest": None if oldest is None else clock.rfc3339(oldest),
-            }
-        )
-    elif items:
-        emit(_line(items, clock.now()))
+        emit_json(document(found))
+        return
+    emit(line(found))
 
 
-def _line(items: Sequence[Item], now: int) -> str:
-    from gitmem.cli.screen import age
+def document(found: Waiting) -> dict[str, Any]:
+    """What waits as `--json` gives it."""
+    return {
+        "waiting": found.count,
+        "risky": found.risky,
+        "conflicts": found.conflicts,
+        "broken": found.broken,
+        "oldest": None if found.oldest is None else clock.rfc3339(found.oldest),
+    }
 
-    risky = sum(bool(item.risks) for item in items)
-    among = f" ({risky} risky)" if risky else ""
-    oldest = min(item.found.created_at for item in items)
-    return f"{len(items)} waiting{among}, oldest {age(now - oldest)}"
+
+def line(found: Waiting) -> str:
+    """`3 waiting (1 risky), oldest 2 days`; nothing where nothing waits."""
+    if not found.count:
+        return ""
+    told = {"risky": found.risky, "in conflict": found.conflicts, "broken": found.broken}
+    flags = ", ".join(f"{number} {what}" for what, number in told.items() if number)
+    text = f"{found.count} waiting" + (f" ({flags})" if flags else "")
+    return (
+        text
+        if found.oldest is None
+        else f"{text}, oldest {age(max(clock.now() - found.oldest, 0))}"
+    )

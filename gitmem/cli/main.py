@@ -41,10 +41,8 @@ COMMANDS = {
     "completion": Row("Set up", "Print the script that completes commands in a shell."),
     "propose": Row("Propose", "Propose an entry, its change or its deletion."),
     "session": Row("Propose", "Keep memory for one session, and see which there were."),
-    "inbox": Row(
-        "Review", "Say in one line what waits for a decision, and nothing where nothing does."
-    ),
     "review": Row("Review", "Go through the queue at the terminal, one candidate a screen."),
+    "inbox": Row("Review", "Say on one line how many candidates wait for a decision."),
     "list": Row("Review", "List the candidates, the pending ones if nothing else is said."),
     "show": Row("Review", "Show a candidate or an approved entry."),
     "diff": Row("Review", "Show what a candidate would change, with its reasons above it."),

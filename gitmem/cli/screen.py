@@ -12,6 +12,7 @@ from typing import Any
 
 from gitmem import clock
 from gitmem.cli import width
+from gitmem.cli.common import age
 from gitmem.cli.lines import (
     Line,
     Span,
@@ -30,7 +31,6 @@ from gitmem.visible import mixed_script_words
 
 _MARGIN = 10
 _VERBS: dict[str, Style] = {"delete": "old", "new": "new", "conflict": "warn"}
-_UNITS = (("year", 31_536_000), ("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,18 +189,9 @@ def proposed(found: Candidate, now: int) -> str:
     return one_line(f"{', '.join(parts)} ({clock.rfc3339(found.created_at)})")
 
 
-def age(seconds: int) -> str:
-    """A time span in the largest unit that fits."""
-    for unit, size in _UNITS:
-        count = seconds // size
-        if count >= 1:
-            return f"{count} {unit}{'' if count == 1 else 's'}"
-    return "less than a minute"
-
-
 def ago(seconds: int) -> str:
     """How long ago that is."""
-    return f"{age(seconds)} ago" if seconds >= _UNITS[-1][1] else "just now"
+    return f"{age(seconds)} ago" if seconds >= 60 else "just now"
 
 
 def _sources(sheet: Sheet) -> list[Mapping[str, Any]]:

@@ -1,39 +1,78 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gitmem import clock
+from gitmem.cli.inbox import line
+from gitmem.inbox import Waiting
 
 
-def test_nothing_waits(cli: Any) -> None:
-    """A prompt shows nothing then."""
-    assert cli.done("inbox") == ""
-    assert cli.json("inbox") == {"waiting": 0, "risky": 0, "oldest": None}
+def test_one_line(cli: Any) -> None:
+    """What waits, what of it is risky, and how old the oldest is."""
+    cli.propose("a")
+    cli.propose("b", "Never this.", "--type", "forbidden")
+
+    assert cli.done("inbox") == "2 waiting (1 risky), oldest 3 minutes"
 
 
-def test_one_line(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many, how many of them risky, and how old the oldest is."""
-    cli.propose("a", "A.")
-    cli.propose("b", "B.", "--type", "forbidden")
-    cli.propose("c", "C.")
-    made = clock.now()
-    monkeypatch.setattr(clock, "now", lambda: made + 2 * 86_400)
+def test_silence(cli: Any, cli_at: Callable[[Path], Any], tmp_path: Path) -> None:
+    """A prompt sees nothing where nothing waits, or where there is no memory."""
+    for at in (cli, cli_at(tmp_path)):
+        result = at("inbox")
 
-    assert cli.done("inbox") == "3 waiting (1 risky), oldest 2 days"
-    found = cli.json("inbox")
-    assert (found["waiting"], found["risky"]) == (3, 1)
-    assert found["oldest"] == cli.json("list")[0]["createdAt"]
+        assert (result.exit_code, result.output) == (0, "")
 
 
-def test_it_counts_what_can_be_decided(cli: Any) -> None:
-    """What approved memory says by now does not count, and looking changes nothing."""
-    done = cli.propose("a", "Use tox.")
-    other = cli.propose("a", "Use tox!")
-    cli.done("edit", other, "--body-file", "-", input="Use tox.")
-    cli.done("apply", other, "--yes")
-    cli.propose("b", "B.")
+def test_json(cli: Any) -> None:
+    """A program gets all numbers, also where they are nought."""
+    assert cli.json("inbox") == {
+        "waiting": 0,
+        "risky": 0,
+        "conflicts": 0,
+        "broken": 0,
+        "oldest": None,
+    }
+    id_ = cli.propose()
+    assert cli.json("inbox")["oldest"] == cli.json("show", id_)["createdAt"]
 
-    assert cli.done("inbox").startswith("1 waiting, oldest ")
-    assert cli.json("show", done)["state"] == "pending"
+
+def test_scope(cli: Any) -> None:
+    """One tier alone."""
+    cli.propose()
+
+    assert cli.done("inbox", "--scope", "user") == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (Waiting(), ""),
+        (Waiting(1), "1 waiting"),
+        (Waiting(4, 1, 2, 1), "4 waiting (1 risky, 2 in conflict, 1 broken)"),
+    ],
+)
+def test_line(found: Waiting, text: str) -> None:
+    """Only what there is, is told."""
+    assert line(found) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "less than a minute"),
+        (59, "less than a minute"),
+        (60, "1 minute"),
+        (7199, "1 hour"),
+        (86400, "1 day"),
+        (3 * 86400 - 1, "2 days"),
+    ],
+)
+def test_age(monkeypatch: pytest.MonkeyPatch, seconds: int, text: str) -> None:
+    """In the largest unit that it fills; a clock that runs ahead is no error."""
+    monkeypatch.setattr(clock, "now", lambda: 1_780_000_000)
+
+    assert line(Waiting(1, oldest=1_780_000_000 - seconds)) == f"1 waiting, oldest {text}"
