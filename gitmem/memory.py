@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gitmem import clock, dropbox, ids, layout, sessions, stories, trust, views
+from gitmem import answers, clock, dropbox, ids, layout, sessions, stories, trust, views
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
@@ -93,6 +93,9 @@ class _Grounds:
     sources: tuple[Source, ...]
     priority: str
     actor: str
+    again: bool = False
+    # Nobody is there to be told what became of the same: a person's own, or one from the drop box.
+    untold: bool = False
 
 
 class Memory:
@@ -155,18 +158,27 @@ class Memory:
         priority: str = DEFAULT_PRIORITY,
         actor: str = DEFAULT_ACTOR,
         scope: str | None = None,
+        again: bool = False,
     ) -> Outcome:
         """Make a candidate of `drafts` in one tier.
 
         An identical pending candidate, or one that changes nothing that is
-        approved, is not made twice: the existing id comes back. Where the
-        repository can't be written, the proposal goes into the drop box.
+        approved, is not made twice: the existing id comes back, and a pending one gets the
+        evidence that is new. Where the repository can't be written, the proposal goes into the
+        drop box. Raises RefusedError `discarded-before` where a person discarded the same, which
+        `again` with another rationale overrides, and `never-again`.
         """
+        grounds = _Grounds(rationale, tuple(sources), priority, actor, again)
+        return self._propose_drafts(drafts, grounds, scope)
+
+    def _propose_drafts(
+        self, drafts: Sequence[Draft], grounds: _Grounds, scope: str | None
+    ) -> Outcome:
         store = self.store(scope if scope is not None else self.default_scope())
         if len({draft.key for draft in drafts}) != len(drafts):
             raise BadInputError("entry-twice", "a proposal names an entry twice")
-        made = {draft.key: self._drafted(store, draft, sources) for draft in drafts}
-        return self._propose(store, made, _Grounds(rationale, tuple(sources), priority, actor))
+        made = {draft.key: self._drafted(store, draft, grounds.sources) for draft in drafts}
+        return self._propose(store, made, grounds)
 
     def propose_patch(
         self,
@@ -177,15 +189,17 @@ class Memory:
         priority: str = DEFAULT_PRIORITY,
         actor: str = DEFAULT_ACTOR,
         scope: str | None = None,
+        again: bool = False,
     ) -> Outcome:
-        """Make a candidate of a unified diff of approved entry files.
+        """Make a candidate of a unified diff of approved entry files; else as `propose`.
 
         Raises BadInputError `patch-invalid`, `patch-no-entry` or `patch-does-not-apply`, which
         names the hunk.
         """
         store = self.store(scope if scope is not None else self.default_scope())
         made = self._patched(store, diff)
-        return self._propose(store, made, _Grounds(rationale, tuple(sources), priority, actor))
+        grounds = _Grounds(rationale, tuple(sources), priority, actor, again)
+        return self._propose(store, made, grounds)
 
     def promote(
         self,
@@ -224,10 +238,13 @@ class Memory:
     ) -> Outcome:
         """Make a candidate of entries; `wanted` is its id, if no other one has that."""
         _check_proposal(made, grounds)
-        existing = self._already(store, made)
+        at = clock.now()
+        author = actor_person(grounds.actor, at)
+        existing = self._already(store, made, grounds, author)
         if existing is not None:
             return existing
-        at = clock.now()
+        if not grounds.untold:
+            answers.refuse_discarded(store, _said(made), grounds.rationale, again=grounds.again)
         id_ = store.new_id(at, wanted)
         told = messages.grounds(grounds.sources, grounds.priority)
         message = messages.proposal(id_, list(made), grounds.rationale, told, actor=grounds.actor)
@@ -236,7 +253,7 @@ class Memory:
             for key, entry in made.items()
         }
         try:
-            commit = store.write_candidate(contents, message, actor_person(grounds.actor, at))
+            commit = store.write_candidate(contents, message, author)
             store.open_candidate(id_, commit, _said(made))
         except OSError as error:
             if not droppable:
@@ -283,11 +300,15 @@ class Memory:
             )
         )
 
-    def _already(self, store: Store, made: Mapping[str, Entry | None]) -> Outcome | None:
-        """The outcome where nothing new is said."""
+    def _already(
+        self, store: Store, made: Mapping[str, Entry | None], grounds: _Grounds, author: Person
+    ) -> Outcome | None:
+        """The outcome where nothing new is proposed."""
         pending = store.same_pending(_said(made))
         if pending is not None:
-            return Outcome(pending, made=False, note="it is pending already")
+            added = grounds.actor != "user" and _evidence_added(store, pending, grounds, author)
+            more = ", and has what you said for it now" if added else ""
+            return Outcome(pending, made=False, note=f"it is pending already{more}")
         for key, entry in made.items():
             approved = _readable_entry(store, key)
             if entry is None or approved is None or not candidates.says_the_same(entry, approved):
@@ -431,7 +452,11 @@ class Memory:
 
     def _take_up(self, store: Store, drop: dropbox.Drop) -> str:
         grounds = _Grounds(
-            drop.rationale, drop.sources, drop.priority or DEFAULT_PRIORITY, DEFAULT_ACTOR
+            drop.rationale,
+            drop.sources,
+            drop.priority or DEFAULT_PRIORITY,
+            DEFAULT_ACTOR,
+            untold=True,
         )
         if drop.patch is None:
             draft = Draft(drop.key, drop.body, drop.type, drop.delete)
@@ -770,9 +795,8 @@ class Memory:
         sources: Sequence[Source] = (),
     ) -> Decision:
         """Propose and apply in one: a person's own memory."""
-        outcome = self.propose(
-            *drafts, rationale=rationale, sources=sources, actor="user", scope=scope
-        )
+        grounds = _Grounds(rationale, tuple(sources), DEFAULT_PRIORITY, "user", untold=True)
+        outcome = self._propose_drafts(drafts, grounds, scope)
         return self._apply_own(outcome, by, scope)
 
     def _apply_own(self, outcome: Outcome, by: Person, scope: str | None) -> Decision:
@@ -804,7 +828,7 @@ class Memory:
         store = self.store(scope if scope is not None else self.default_scope())
         entry = None if text is None else entries.parse(key, text, tier=store.tier)
         outcome = self._propose(
-            store, {key: entry}, _Grounds(rationale, (), DEFAULT_PRIORITY, "user")
+            store, {key: entry}, _Grounds(rationale, (), DEFAULT_PRIORITY, "user", untold=True)
         )
         return self._apply_own(outcome, by, store.tier)
 
@@ -961,6 +985,18 @@ def check_actor(actor: str) -> str:
         "an actor is a name of one line without < and >",
         hint="for example: --actor claude-code",
     )
+
+
+def _evidence_added(store: Store, id_: str, grounds: _Grounds, author: Person) -> bool:
+    """Whether a pending candidate got evidence; where nothing can be written it stays as it is."""
+    try:
+        return answers.add_evidence(store, id_, grounds.rationale, grounds.sources, author)
+    except BadInputError as error:
+        if error.reference != "cannot-write":
+            raise
+    except OSError:
+        pass
+    return False
 
 
 def _said(made: Mapping[str, Entry | None]) -> str:

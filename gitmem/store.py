@@ -74,6 +74,8 @@ class Store:
         self._said: dict[str, tuple[str, str]] = {}
         self._saying: dict[str, set[str]] = {}
         self._mark: refs.Mark | None = None
+        # What the discarded candidates say, for tags and an approval setting.
+        self._refused: tuple[tuple[refs.Mark, str], dict[str, list[Stub]]] | None = None
         # A review asks for the same ones again and again, and YAML is slow.
         self._entries: dict[tuple[str, str], entries.Entry] = {}
 
@@ -386,7 +388,12 @@ class Store:
         base, proposed, files, broken = self._content(stub)
         commits = [self.objects.commit(id_) for id_ in stub.line.commits]
         messages = [trailers.parse(commit.message) for commit in commits]
-        said = [rationale(messages[0]), *(message.body for message in messages[1:])]
+        added = [self._adds_evidence(commit) for commit in commits[1:]]
+        further = [message.body for message in messages[1:]]
+        said = [
+            rationale(messages[0]),
+            *(body for body, only in zip(further, added, strict=True) if not only),
+        ]
         why = "\n\n".join(text for text in said if text)
         given = [source for message in messages for source in sources(message)]
         priorities = [message.first(trailers.PRIORITY) for message in messages]
@@ -410,9 +417,27 @@ class Store:
             digest=candidates.digest(self.objects, stub.id, why, proposed, files),
             inferred=messages[0].first(trailers.EVENT) is None,
             type=self._type(proposed),
+            edited=not all(added),
+            more_rationale=tuple(
+                body for body, only in zip(further, added, strict=True) if only and body
+            ),
             files=files,
         )
         return self._with_decision(found)
+
+    def _adds_evidence(self, commit: Commit) -> bool:
+        """Whether a candidate's further commit leaves what is proposed as it is."""
+        if len(commit.parents) != 1:
+            return False
+        above = self.objects.commit(commit.parents[0]).tree
+        for path, (before, after) in self.objects.path_changes(above, commit.tree).items():
+            key = entries.key_of_path(path)
+            if key is None or self._fingerprint(key, before) != self._fingerprint(key, after):
+                return False
+        return True
+
+    def _fingerprint(self, key: str, content: Content) -> str:
+        return candidates.fingerprint_of(self.objects, key, content)
 
     def _with_decision(self, candidate: Candidate) -> Candidate:
         if candidate.decided is None:
@@ -689,6 +714,42 @@ class Store:
                 return ref.removeprefix(layout.CANDIDATES)
         return None
 
+    def same_discarded(self, said: str) -> list[Candidate]:
+        """The candidates that a person discarded and whose entries said what `said` says.
+
+        At their end, or as they were proposed. What only expired is none of them.
+        """
+        known = (refs.mark(self.place.git_dir, layout.DISCARDED), self.approval)
+        if self._refused is None or self._refused[0] != known:
+            saying: dict[str, list[Stub]] = {}
+            for stub in self.closed():
+                for text in self._all_said(stub) if self._was_refused(stub) else ():
+                    saying.setdefault(text, []).append(stub)
+            self._refused = (known, saying)
+        stubs = self._refused[1].get(said, [])
+        reopened = self._reopened(stubs) if stubs else set()
+        return [self.candidate(stub) for stub in stubs if stub.decided not in reopened]
+
+    def _was_refused(self, stub: Stub) -> bool:
+        if stub.state != "discarded" or stub.decided is None or stub.fault is not None:
+            return False
+        message = trailers.parse(self.objects.commit(stub.decided).message)
+        return message.first(trailers.EXPIRED) is None
+
+    def _all_said(self, stub: Stub) -> set[str]:
+        """What a closed candidate's entries say, and what they said at first."""
+        try:
+            return {self.said_by(self._changes(tip)) for tip in (stub.tip, stub.line.first)}
+        except ObjectMissingError:
+            return set()
+
+    def _changes(self, tip: str) -> dict[str, Content]:
+        """What a candidate with this tip makes of each of its entries."""
+        ancestry = Ancestry(self.objects, self.ledger())
+        own = ancestry.own_line(self.main(), tip)
+        base = ancestry.base(self.main(), tip, own)
+        return {item.key: item.theirs for item in ancestry.proposals(base, tip)}
+
     def _look_at_new(self) -> None:
         mark = refs.mark(self.place.git_dir, layout.CANDIDATES)
         if mark == self._mark:
@@ -701,12 +762,8 @@ class Store:
                 self._look_at(ref, tip)
 
     def _look_at(self, ref: str, tip: str) -> None:
-        ancestry = Ancestry(self.objects, self.ledger())
         try:
-            own = ancestry.own_line(self.main(), tip)
-            base = ancestry.base(self.main(), tip, own)
-            changes = {item.key: item.theirs for item in ancestry.proposals(base, tip)}
-            self._note(ref, self.said_by(changes), tip)
+            self._note(ref, self.said_by(self._changes(tip)), tip)
         except ObjectMissingError:
             # It says nothing that could be the same; `list` shows it as broken.
             self._note(ref, "", tip)

@@ -53,6 +53,7 @@ LAYERS = {
     "gitmem.stories": Layer.USE_CASES,
     "gitmem.memory": Layer.USE_CASES,
     "gitmem.tiersetup": Layer.USE_CASES,
+    "gitmem.answers": Layer.USE_CASES,
     "gitmem.adoption": Layer.USE_CASES,
     "gitmem.findings": Layer.USE_CASES,
     "gitmem.audit": Layer.USE_CASES,

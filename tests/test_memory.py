@@ -78,12 +78,12 @@ def test_other_processes_are_seen(here: Memory, project: Path) -> None:
     other = open_memory(project)
     first = _propose(here, "tests", "One.")
     other.discard(first, by=ANN)
-    second = here.propose(_draft("tests", "One."), rationale="said")
+    second = here.propose(_draft("tests", "One."), rationale="more", again=True)
     assert second.made
     text = b"---\ntype: convention\n---\n\nTwo.\n"
     other.edit(second.id, {"tests": text}, by=ANN)
     assert here.propose(_draft("tests", "Two."), rationale="said").id == second.id
-    assert here.propose(_draft("tests", "One."), rationale="said").made
+    assert here.propose(_draft("tests", "One."), rationale="more", again=True).made
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ class Proposal:
             scope=scope or self.scope,
         )
 
-    def make(self, memory: Memory, diff: str | None = None) -> Outcome:
-        """Propose it; `diff`, a unified diff, in place of the drafts."""
+    def make(self, memory: Memory, diff: str | None = None, *, again: bool = False) -> Outcome:
+        """Propose it; `diff`, a unified diff, in place of the drafts; `again`: what was discarded."""
         rationale = self.rationale or ""
         priority, actor = self.priority or DEFAULT_PRIORITY, self.actor or DEFAULT_ACTOR
         if self.actor == "":
@@ -59,6 +59,7 @@ class Proposal:
                 priority=priority,
                 actor=actor,
                 scope=self.scope,
+                again=again,
             )
         return memory.propose(
             *self.drafts,
@@ -67,6 +68,7 @@ class Proposal:
             priority=priority,
             actor=actor,
             scope=self.scope,
+            again=again,
         )
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 @click.option("--evidence", metavar="TEXT", help="What was said there.")
 @click.option("--priority", type=click.Choice(PRIORITIES), help="How urgent it is.")
 @click.option("--actor", metavar="NAME", help="Who proposes; 'agent' if nothing is said.")
+@click.option(
+    "--again", is_flag=True, help="Though it was discarded before; with a new --rationale."
+)
 @scope_option
 @click.pass_obj
 def command(
@@ -48,12 +51,14 @@ def command(
     evidence: str | None,
     priority: str | None,
     actor: str | None,
+    again: bool,
     scope: str | None,
 ) -> None:
     """Propose an entry, its change or its deletion.
 
     Prints the candidate's id. What is pending already, or approved already, is not proposed
-    twice: the id that there is comes back. With --json FILE all of it comes from one document:
+    twice: the id that there is comes back, with what is new in your evidence added to it. What
+    was discarded before is refused with the reason (exit code 5). With --json FILE all of it comes from one document:
     {"rationale", "sources": [{"sessionId", "turnId", "evidence"}], "priority", "actor", "scope",
     "entries": [{"key", "type", "body", "delete"}]}.
     """
@@ -75,7 +80,7 @@ def command(
     proposal = proposal.with_options(
         rationale, _sources(session, turn, evidence), priority, actor, scope
     )
-    outcome = proposal.make(state.memory, diff)
+    outcome = proposal.make(state.memory, diff, again=again)
     emit(outcome.id)
     if outcome.note:
         note(outcome.note)

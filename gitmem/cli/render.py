@@ -89,8 +89,10 @@ def candidate(found: Candidate) -> str:
         ("digest", found.digest),
         ("broken", found.broken),
         ("conflicts", ", ".join(found.conflicts) if found.state == "pending" else None),
-        ("decided", _decided(found)),
+        ("edited", _edited(found)),
+        _decided(found),
         ("why", found.rationale),
+        *(("and why", text) for text in found.more_rationale),
         *(("evidence", source(one)) for one in found.sources),
     ]
     return "\n".join(_row(label, value) for label, value in rows if value)
@@ -102,13 +104,27 @@ def _proposed(found: Candidate) -> str:
     return f"{clock.rfc3339(found.created_at)} by {found.actor}{priority}{guessed}"
 
 
-def _decided(found: Candidate) -> str | None:
-    if found.decided is None:
+def _edited(found: Candidate) -> str | None:
+    if not found.edited:
         return None
-    signed = f"signed by {found.signer}" if found.signer else None
-    parts = [found.decided[:10], signed, found.reason]
-    parts.append(f"superseded by {found.superseded_by}" if found.superseded_by else None)
-    return ", ".join(part for part in parts if part)
+    when = "" if found.state == "pending" else " before it was decided"
+    return f"it is not as it was proposed: it was edited{when}"
+
+
+def _decided(found: Candidate) -> tuple[str, str | None]:
+    """What became of a candidate: the answer to whoever proposed it."""
+    if found.decided is None:
+        return "decided", None
+    parts = [f"as {found.decided[:10]}"]
+    if found.signer:
+        parts.append(f"signed by {found.signer}")
+    if found.superseded_by:
+        parts.append(f"by {found.superseded_by}")
+    if found.never:
+        parts.append("never to be proposed again")
+    if found.reason:
+        parts.append(f"because: {found.reason}")
+    return found.state, ", ".join(parts)
 
 
 def source(given: Mapping[str, Any]) -> str:

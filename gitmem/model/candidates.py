@@ -57,6 +57,8 @@ class Candidate:
     that is. `broken` says why it can't be applied as it is. `decided` is the
     commit that applied, reverted or closed it, `reason` what was said there, `signer`
     who signed it where approvals must be signed.
+    `edited`: what is proposed is not what it began with. `more_rationale` came with evidence that
+    was added later, and is no part of what an approval is bound to.
     """
 
     id: str
@@ -82,6 +84,8 @@ class Candidate:
     digest: str = ""
     inferred: bool = False
     type: str | None = None
+    edited: bool = False
+    more_rationale: tuple[str, ...] = ()
     files: Mapping[str, Content] = field(default_factory=dict)
 
     @property
@@ -110,6 +114,7 @@ def to_json(candidate: Candidate) -> dict[str, Any]:
         "digest": candidate.digest,
         "createdAt": clock.rfc3339(candidate.created_at),
         "rationale": candidate.rationale,
+        "moreRationale": list(candidate.more_rationale),
         "sources": [dict(source) for source in candidate.sources],
         "priority": candidate.priority,
         "actor": candidate.actor,
@@ -118,6 +123,8 @@ def to_json(candidate: Candidate) -> dict[str, Any]:
         "decided": candidate.decided,
         "reason": candidate.reason,
         "signer": candidate.signer,
+        "never": candidate.never,
+        "edited": candidate.edited,
         "supersededBy": candidate.superseded_by,
     }
 

@@ -53,6 +53,17 @@ def one_line(source: Source) -> str:
     return json.dumps(source.to_json(), ensure_ascii=False, separators=(", ", ": "))
 
 
+def evidence(id_: str, rationale: str, sources: Iterable[Source], *, actor: str) -> str:
+    """A further commit of a candidate that only adds to what is said for it."""
+    told = [
+        (trailers.EVENT, "candidate.edited"),
+        (trailers.CANDIDATE, id_),
+        *((trailers.SOURCE, one_line(source)) for source in sources),
+        (trailers.ACTOR, actor),
+    ]
+    return trailers.compose(f"memory: add evidence to {id_}", rationale, told)
+
+
 def edit(id_: str, note: str, actor: str) -> str:
     """A further commit of a candidate."""
     told = [

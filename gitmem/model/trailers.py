@@ -22,6 +22,7 @@ REOPENS = "Memory-Reopens"
 SUPERSEDED_BY = "Memory-Superseded-By"
 ORIGIN = "Memory-Origin"
 NEVER = "Memory-Never"
+EXPIRED = "Memory-Expired"
 CONFLICT = "Memory-Conflict"
 DIGEST = "Memory-Digest"
 

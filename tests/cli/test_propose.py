@@ -246,3 +246,34 @@ def test_where_only_files_can_be_written(cli: Any) -> None:
     dropped = cli.at / ".custom-agent" / "candidates" / f"{result.stdout.strip()}.md"
     assert "Use 4 spaces." in dropped.read_text(encoding="utf-8")
     assert "the repository can't be written here" in result.stderr
+
+
+def test_what_was_discarded_before(cli: Any) -> None:
+    """The agent is told why not, and may come again with new grounds."""
+    cli.done("discard", cli.propose(), "--yes", "--reason", "we use tabs")
+    form = ("propose", "pref_indent", "--type", "preference", "--body", "Use 4 spaces.")
+
+    result = cli(*form, "--rationale", "The user said so.")
+
+    assert result.exit_code == 5
+    assert result.stderr == (
+        "error: this was proposed before, and discarded as cand_2026_00000001\n"
+        "  because: we use tabs\n"
+        "hint: where there are new grounds: repeat it with --again and a new --rationale\n"
+    )
+    assert cli.error(*form, "--again", "--rationale", "The user said so.") == "rationale-not-new"
+    assert cli.done(*form, "--again", "--rationale", "They moved to spaces.").startswith("cand_")
+
+
+def test_more_evidence(cli: Any) -> None:
+    """It goes to the candidate that says the same."""
+    id_ = cli.propose("a", "A.", "--session", "s1")
+
+    result = cli(
+        *("propose", "a", "--type", "preference", "--body", "A."),
+        *("--rationale", "And again.", "--session", "s2"),
+    )
+
+    assert result.stdout == f"{id_}\n"
+    assert result.stderr == "it is pending already, and has what you said for it now\n"
+    assert [one["sessionId"] for one in cli.json("show", id_)["sources"]] == ["s1", "s2"]

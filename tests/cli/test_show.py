@@ -106,7 +106,22 @@ def test_why_it_was_discarded(cli: Any) -> None:
     shown = cli.done("show", id_)
 
     assert f"candidate  {id_} (discarded)\n" in shown
-    assert ", not true\n" in shown
+    assert ", because: not true\n" in shown
+
+
+def test_what_became_of_it(cli: Any, plain: Any) -> None:
+    """An agent that proposed it can read the answer: edited, applied as, never again."""
+    edited, never = cli.propose("a", "A."), cli.propose("b", "B.")
+    cli.done("edit", edited, "--body-file", "-", input="A, but better.")
+    cli.done("apply", edited, "--yes")
+    cli.done("discard", never, "--yes", "--never", "--reason", "no")
+
+    told = plain(cli.done("show", edited) + cli.done("show", never))
+
+    assert "edited     it is not as it was proposed: it was edited before it was decided\n" in told
+    assert "applied    as <commit>\n" in told
+    assert "discarded  as <commit>, never to be proposed again, because: no\n" in told
+    assert (cli.json("show", edited)["edited"], cli.json("show", never)["never"]) == (True, True)
 
 
 def test_untrusted_text(cli: Any) -> None:
