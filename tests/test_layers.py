@@ -64,6 +64,7 @@ LAYERS = {
     "gitmem.mergedriver": Layer.USE_CASES,
     "gitmem.review": Layer.USE_CASES,
     "gitmem.inbox": Layer.USE_CASES,
+    "gitmem.undoing": Layer.USE_CASES,
     "gitmem.sessions": Layer.USE_CASES,
     "gitmem.remotes": Layer.USE_CASES,
     "gitmem.joining": Layer.USE_CASES,

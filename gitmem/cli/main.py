@@ -57,6 +57,9 @@ COMMANDS = {
     ),
     "discard": Row("Review", "Close a candidate without applying it."),
     "revert": Row("Review", "Take back what a candidate or a commit did."),
+    "undo": Row(
+        "Review", "Take back all that was applied from a session, by an actor, or since a time."
+    ),
     "add": Row("Review", "Put an entry of your own into memory, proposed and approved in one."),
     "adopt": Row("Review", "Make a candidate of what nobody reviewed."),
     "reopen": Row("Review", "Take up a closed or a reverted candidate again."),
