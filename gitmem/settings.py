@@ -58,10 +58,21 @@ def set_own_candidates(store: Store, value: str, _: Person) -> Trust:
     return _changed(store, there, replace(there.settings, own_candidates=value == "allowed"))
 
 
+def set_expire_after(store: Store, value: str, _: Person) -> Trust:
+    """Say after how many days `expire` closes a candidate that waits, as `60d`; `off`: never."""
+    days = value.removesuffix("d")
+    if value != "off" and not (days.isascii() and days.isdigit() and 0 < int(days) < 100_000):
+        raise _unknown("expire-after", value, "60d", "off")
+    there = trust.read(store.place.git_dir)
+    expire_after = None if value == "off" else int(days)
+    return _changed(store, there, replace(there.settings, expire_after=expire_after))
+
+
 SETTERS: dict[str, Callable[[Store, str, Person], Trust]] = {
     "approval": set_approval,
     "approvers": set_approvers,
     "own-candidates": set_own_candidates,
+    "expire-after": set_expire_after,
 }
 
 
@@ -71,6 +82,7 @@ def values(settings: Settings) -> dict[str, str]:
         "approval": settings.approval,
         "approvers": ",".join(settings.approvers) or EVERYBODY,
         "own-candidates": "allowed" if settings.own_candidates else "refused",
+        "expire-after": "off" if settings.expire_after is None else f"{settings.expire_after}d",
     }
 
 

@@ -45,6 +45,7 @@ class Settings:
     ancestors and itself are exempt, and so are the closing commits in `closed`, which were there.
     `approvers` are the e-mail addresses, or names in the list of signers, of those who may decide;
     empty for everybody. `own_candidates` says whether one may approve what one proposed.
+    `expire_after` is the number of days after which `expire` closes a candidate; None for never.
     """
 
     approval: Approval = "open"
@@ -52,6 +53,7 @@ class Settings:
     closed: tuple[str, ...] = ()
     approvers: tuple[str, ...] = ()
     own_candidates: bool = True
+    expire_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +245,13 @@ def _unreadable(path: Path) -> BadInputError:
 def _settings(document: dict[str, Any], place: Path) -> Settings:
     approval, start = document.get("approval", "open"), document.get("start")
     closed, approvers = document.get("closed", []), document.get("approvers", [])
-    own = document.get("ownCandidates", True)
+    own, expire_after = document.get("ownCandidates", True), document.get("expireAfter")
     texts = [*closed, *approvers] if isinstance(closed, list | tuple) else [None]
     fits = approval in ("open", "signed") and isinstance(own, bool)
+    fits = fits and (expire_after is None or type(expire_after) is int)
     if not fits or not all(isinstance(text, str) for text in [*texts, start or ""]):
         raise _unreadable(place / "settings.json")
-    return Settings(approval, start, tuple(closed), tuple(approvers), own)
+    return Settings(approval, start, tuple(closed), tuple(approvers), own, expire_after)
 
 
 def _settings_json(settings: Settings) -> dict[str, Any]:
@@ -258,6 +261,7 @@ def _settings_json(settings: Settings) -> dict[str, Any]:
         "closed": list(settings.closed),
         "approvers": list(settings.approvers),
         "ownCandidates": settings.own_candidates,
+        "expireAfter": settings.expire_after,
     }
 
 

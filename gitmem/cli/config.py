@@ -7,7 +7,7 @@ import click
 from gitmem.cli.common import State, emit, emit_json, json_option, scope_option, yes_option
 
 # As `settings.SETTERS`: a test compares them.
-NAMES = ("approval", "approvers", "own-candidates")
+NAMES = ("approval", "approvers", "own-candidates", "expire-after")
 
 
 @click.command
@@ -34,6 +34,7 @@ def command(
     approval: 'open', or 'signed': approvals count only with a good signature of an allowed
     signer, from now on. approvers: who may decide, addresses with commas between them, or
     'everybody'. own-candidates: whether one may approve what one proposed, 'allowed' or 'refused'.
+    expire-after: after how many days 'gitmem expire' closes what still waits, as 60d, or 'off'.
     """
     from gitmem import settings, trust
 

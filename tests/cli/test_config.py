@@ -28,9 +28,11 @@ def test_what_is_set_where_nothing_is(cli: Any) -> None:
         "project  approval        open",
         "project  approvers       everybody",
         "project  own-candidates  allowed",
+        "project  expire-after    off",
         "user     approval        open",
         "user     approvers       everybody",
         "user     own-candidates  allowed",
+        "user     expire-after    off",
     ]
     assert cli.json("config", "approval", "--scope", "user") == {"user": {"approval": "open"}}
 
