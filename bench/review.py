@@ -34,19 +34,19 @@ class Review:
         self.keys = 0
         self.screen = self._read()
 
-    def _read(self) -> bytes:
+    def _read(self, until: bytes = _QUESTION) -> bytes:
         """What it prints up to its next question, or to its end."""
         seen = b""
-        while not seen.endswith(_QUESTION) and (more := self._process.stdout.read1()):
+        while not seen.endswith(until) and (more := self._process.stdout.read1()):
             seen += more
         return seen
 
-    def press(self, key: str) -> float:
-        """Press a key; gives the milliseconds to the next question."""
+    def press(self, key: str, *, until: bytes = _QUESTION) -> float:
+        """Press a key; gives the milliseconds to the next question, which ends in `until`."""
         start = time.perf_counter()
         self._process.stdin.write(f"{key}\n".encode())
         self._process.stdin.flush()
-        self.screen = self._read()
+        self.screen = self._read(until)
         self.keys += 1
         return (time.perf_counter() - start) * 1000
 
@@ -93,20 +93,28 @@ def key_to_screen(folder: Path, keys: Sequence[str]) -> float:
         return statistics.median(review.press(key) for key in keys)
 
 
-def keys_for_fifty(folder: Path) -> int:
-    """The keys that a queue of 50 takes: 40 plain, 5 to be edited, 5 that conflict."""
+def keys_for_fifty(folder: Path, *, batches: bool) -> int:
+    """The keys that a queue of 50 takes: 40 plain, 5 to be edited, 5 that conflict.
+
+    `batches`: it comes from sessions of ten, and what is plain is applied by the batch.
+    """
     memory = build.opened(folder)
     for number in range(50):
-        memory.propose(Draft(f"e-{number}", f"Rule {number}.", "fact"), rationale="Because.")
+        said = [Source(f"session-{number // 10}", "turn-1", "please")] if batches else []
+        draft = Draft(f"e-{number}", f"Rule {number}.", "fact")
+        memory.propose(draft, rationale="Because.", sources=said)
     for number in range(5):
         memory.add(Draft(f"e-{number * 10}", f"Not {number}.", "fact"), by=build.REVIEWER)
     with reviewing(folder) as review:
         edited = 0
         while review.screen.endswith(_QUESTION):
+            question = review.screen.rpartition(b"\n")[2]
             if b"\nconflict " in review.screen:
                 review.press("e")
             elif edited < 5 and b"Law" not in review.screen:
                 edited += 1
                 review.press("e")
+            elif batches and b",a," in question:
+                review.press("a", until=b"[y,n] ")
             review.press("y")
         return review.keys

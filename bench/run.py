@@ -270,14 +270,18 @@ def reviews(root: Path) -> list[Row]:
     plain = best(process(*diff, cwd=folder or host))
     first = best(lambda: review.first_screen(host), runs=3)
     key = review.key_to_screen(host, [" ", "y"] * 20)
-    keys = review.keys_for_fifty(build.host(root / "fifty"))
+    keys = [
+        review.keys_for_fifty(build.host(root / f"fifty-{batches}"), batches=batches)
+        for batches in (False, True)
+    ]
     yardstick = "`git diff` of one candidate"
     return [
         Row("`gitmem review` to its first screen, 500 candidates", first, yardstick, plain, "–"),
         Row("from a key to the next screen there, median", key, yardstick, plain, "50 ms"),
         Row(
-            "keys for 50 candidates, 5 to edit and 5 in conflict (no ms)", keys, "one each", 50, "–"
+            "keys for 50 candidates, 5 to edit, 5 in conflict (no ms)", keys[0], "one each", 50, "–"
         ),
+        Row("the same in batches of five sessions (no ms)", keys[1], "one each", 50, "–"),
     ]
 
 
