@@ -65,6 +65,7 @@ LAYERS = {
     "gitmem.review": Layer.USE_CASES,
     "gitmem.inbox": Layer.USE_CASES,
     "gitmem.undoing": Layer.USE_CASES,
+    "gitmem.status": Layer.USE_CASES,
     "gitmem.upkeep": Layer.USE_CASES,
     "gitmem.sessions": Layer.USE_CASES,
     "gitmem.remotes": Layer.USE_CASES,

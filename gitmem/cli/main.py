@@ -43,6 +43,9 @@ COMMANDS = {
     "session": Row("Propose", "Keep memory for one session, and see which there were."),
     "review": Row("Review", "Go through the queue at the terminal, one candidate a screen."),
     "inbox": Row("Review", "Say on one line how many candidates wait for a decision."),
+    "status": Row(
+        "Review", "Show how memory stands: what waits, what is not pushed, what is wrong."
+    ),
     "list": Row("Review", "List the candidates, the pending ones if nothing else is said."),
     "show": Row("Review", "Show a candidate or an approved entry."),
     "diff": Row("Review", "Show what a candidate would change, with its reasons above it."),
