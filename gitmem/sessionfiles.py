@@ -189,7 +189,8 @@ class SessionFolder:
 
     def _at(self, commit: str) -> bytes | None:
         objects = Reader(self.git_dir)
-        found = objects.read(self._tree_at(objects, commit) or "")
+        tree = self._tree_at(objects, commit)
+        found = objects.read(tree) if tree is not None else None
         rest = found[1] if found is not None else b""
         while rest:
             head, _, rest = rest.partition(b"\0")

@@ -94,7 +94,7 @@ class Sessions:
             check_id(one)
         if folder.exists():
             return self._go_on(folder, related)
-        if records.last(self._home, name) is not None:
+        if self._has_record(name):
             raise _ended(name)
         text = SessionText(name, clock.rfc3339(at), related=related)
         made = folder.make(text)
@@ -212,8 +212,11 @@ class Sessions:
 
     def check(self, session: str) -> None:
         """Raise NotFoundError `no-such-session` where it was never started here."""
-        if not self.folder(session).exists() and records.last(self._home, session) is None:
+        if not self.folder(session).exists() and not self._has_record(session):
             raise self._no_text(session)
+
+    def _has_record(self, session: str) -> bool:
+        return refs.read(self._home.git_dir, layout.session_ref(session)) is not None
 
     def _open(self, session: str) -> SessionFolder:
         folder = self.folder(session)
@@ -223,7 +226,7 @@ class Sessions:
         return folder
 
     def _no_text(self, session: str) -> GitmemError:
-        if refs.read(self._home.git_dir, layout.session_ref(session)) is not None:
+        if self._has_record(session):
             return _ended(session)
         return NotFoundError(
             "no-such-session",
@@ -298,10 +301,13 @@ class Sessions:
         session = check_id(options.session or "")
         folder = self.folder(session)
         if not folder.exists():
-            known = records.last(self._home, session) is not None
-            why = "is over" if known else "was never started here"
+            why = "is over" if self._has_record(session) else "was never started here"
             return self._without(options, f"the session {session} {why}: nothing is recorded")
-        read = folder.read()
+        try:
+            read = folder.read()
+        except BadInputError as error:
+            why = f"{error.message}: {error.context}"
+            return self._without(options, f"{why}: nothing is recorded")
         if read.text.ended_at is not None:
             return self._without(options, f"the session {session} is over: nothing is recorded")
         options = replace(options, related=frozenset(read.text.related))

@@ -210,6 +210,19 @@ def test_where_nothing_can_be_written(memory: Memory) -> None:
     assert len(memory.sessions().record("s1")) == 2
 
 
+def test_a_session_of_which_nothing_can_be_read(memory: Memory) -> None:
+    """Durable memory is given all the same, with a warning."""
+    folder = memory.sessions().folder("s1")
+    folder.file.write_text("{")
+    shutil.rmtree(folder.git_dir / "objects")
+    (folder.git_dir / "objects").mkdir()
+
+    given = memory.context(OPTIONS)
+
+    assert [one.id for one in given.context.entries] == ["mem_mine", "mem_rule"]
+    assert any("nothing is recorded" in warning for warning in given.warnings)
+
+
 # -- the text ----------------------------------------------------------------------------------
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem import config
+from gitmem import config, ids
 from gitmem.cli.common import State, emit, emit_json, json_option, warn
-from gitmem.errors import BadInputError
+from gitmem.errors import BadInputError, ConflictError, GitmemError
 
 if TYPE_CHECKING:
     from gitmem.model.context import Options, Unit
@@ -60,6 +60,11 @@ def selection_options(command: Command) -> Command:
 )
 @click.option("--pinned", is_flag=True, help="Memory as it stood when the session was started.")
 @click.option("--hook", is_flag=True, help="Print the JSON envelope of an agent's start hook.")
+@click.option(
+    "--hook-session",
+    is_flag=True,
+    help="With --hook: the session that the agent names on standard input, started if it is new.",
+)
 @json_option
 @click.pass_obj
 def command(
@@ -72,6 +77,7 @@ def command(
     session: str | None,
     pinned: bool,
     hook: bool,
+    hook_session: bool,
     as_json: bool,
 ) -> None:
     """Print what an agent gets to read.
@@ -86,7 +92,9 @@ def command(
 
     if hook and as_json:
         raise BadInputError("usage", "--hook and --json don't go together")
-    name = session or config.session()
+    if hook_session and (not hook or session is not None):
+        raise BadInputError("usage", "--hook-session goes with --hook, and not with --session")
+    name = session or (_hook_session(state) if hook_session else None) or config.session()
     if pinned and name is None:
         raise BadInputError("usage", "--pinned needs --session ID")
     options = selected(state, budget, unit, tiers, skill, session=name)
@@ -99,6 +107,42 @@ def command(
     else:
         click.echo(built.text, nl=False)
     tell(given)
+
+
+def _hook_session(state: State) -> str | None:
+    """The session that the input of a start hook names, started if it is new; else None.
+
+    What goes wrong with it is said and no more: an agent must not lose its memory for that.
+    """
+    from gitmem.git import discover
+    from gitmem.sessions import Sessions
+
+    name = session_of(state.read("-"))
+    if name is None:
+        warn("standard input names no session_id: nothing is recorded")
+        return None
+    found = discover.find(state.path)
+    if found.project is None and found.user is None:
+        return name
+    try:
+        for message in Sessions(found).start(name).warnings:
+            warn(message)
+    except ConflictError:
+        # It is over, which is said beside its context.
+        pass
+    except (GitmemError, OSError) as error:
+        warn(f"the session {name} could not be started: {error}")
+    return name
+
+
+def session_of(hook_input: bytes) -> str | None:
+    """The `session_id` that an agent tool gives its hooks; None where it is none to us."""
+    try:
+        document = json.loads(hook_input)
+    except (ValueError, RecursionError):
+        return None
+    name = document.get("session_id") if isinstance(document, dict) else None
+    return name if isinstance(name, str) and ids.session_fault(name) is None else None
 
 
 def _given(state: State, options: Options, *, pinned: bool, must_be: bool) -> Given:

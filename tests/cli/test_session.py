@@ -76,6 +76,42 @@ def test_a_start_hook_of_a_session_that_nobody_started(
     assert cli_at(tmp_path / "elsewhere").done("context") == ""
 
 
+def test_the_session_that_a_hook_names(cli: Any) -> None:
+    """Claude Code and its like say which session starts: it is begun, and goes on when resumed."""
+    cli.apply()
+    options = ("context", "--hook", "--hook-session")
+    said = json.dumps({"session_id": "5e6f-a1", "hook_event_name": "SessionStart", "cwd": "/"})
+
+    for _ in range(2):
+        result = cli(*options, input=said)
+        given = json.loads(result.stdout)["hookSpecificOutput"]["additionalContext"]
+        assert (result.exit_code, given, result.stderr) == (0, RULE, "")
+
+    (session,) = cli.json("session", "list")
+    assert (session["id"], session["contexts"]) == ("5e6f-a1", 2)
+    cli.done("session", "end", "--session", "5e6f-a1")
+    result = cli(*options, input=said)
+    assert (result.exit_code, RULE in json.loads(result.stdout)["hookSpecificOutput"].values()) == (
+        0,
+        True,
+    )
+    assert result.stderr == "warning: the session 5e6f-a1 is over: nothing is recorded\n"
+
+
+@pytest.mark.parametrize(
+    "said", ["", "{", "[]", "{}", '{"session_id": 5}', '{"session_id": "../x"}', "[" * 100_000]
+)
+def test_a_hook_that_names_no_session(cli: Any, said: str) -> None:
+    """The agent has its memory all the same."""
+    cli.apply()
+    result = cli("context", "--hook", "--hook-session", input=said)
+
+    assert result.exit_code == 0
+    assert RULE in json.loads(result.stdout)["hookSpecificOutput"].values()
+    assert result.stderr == "warning: standard input names no session_id: nothing is recorded\n"
+    assert cli.json("session", "list") == []
+
+
 def test_a_session_that_is_over(started: Any) -> None:
     """Its text is given to no context any more, and nothing is written to it."""
     put(started)
@@ -176,6 +212,8 @@ def test_prune(started: Any) -> None:
         (("session", "start", "..x"), "session-invalid"),
         (("session", "start", "s3", "--related", "a/b"), "session-invalid"),
         (("log", "--session", "s9"), "no-such-session"),
+        (("context", "--hook-session"), "usage"),
+        (("context", "--hook", "--hook-session", "--session", "s1"), "usage"),
     ],
 )
 def test_errors(started: Any, command: tuple[str, ...], reference: str) -> None:
