@@ -8,6 +8,7 @@ replay needs is ever collected. Texts are never in it: ids of entries, of commit
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -20,6 +21,9 @@ from gitmem.model.tiers import TIERS
 Kind = Literal["session.started", "context.built", "session.ended"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 VERSION = 1
+_COMMIT_ID = re.compile(r"[0-9a-f]{40}\Z")
+# What taking a document apart raises where it is of another shape.
+_WRONG = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 Ids = Mapping[str, tuple[str, ...]]
 """Ids of entries by tier, in order of the context or sorted."""
 
@@ -220,7 +224,7 @@ def read(commit: Commit) -> Record | None:
                 f"it is of version {document['version']}, this gitmem knows {VERSION}"
             )
         return _record(kind, session, commit, document)
-    except (ValueError, TypeError, LookupError, RecursionError) as error:
+    except _WRONG as error:
         raise RecordFault(f"its document can't be read: {error}") from error
 
 
@@ -231,7 +235,7 @@ def _record(kind: Kind, session: str, commit: Commit, document: Mapping[str, Any
         kind,
         session,
         commit.committer.time,
-        {str(tier): str(pin) for tier, pin in document["pins"].items()},
+        {str(tier): _pin(pin) for tier, pin in document["pins"].items()},
         related,
         _ids(document["had"]),
         int(document["contexts"]),
@@ -242,6 +246,8 @@ def _record(kind: Kind, session: str, commit: Commit, document: Mapping[str, Any
 
 def _built(built: Mapping[str, Any], session: str, related: tuple[str, ...]) -> Built:
     unit: Unit = built["unit"]
+    if unit not in get_args(Unit):
+        raise RecordFault(f"there is no unit '{unit}'")
     budget = built["budget"]
     return Built(
         int(built["number"]),
@@ -266,6 +272,12 @@ def _built(built: Mapping[str, Any], session: str, related: tuple[str, ...]) -> 
         over_budget=bool(built["overBudget"]),
         session_fault=built["sessionFault"],
     )
+
+
+def _pin(found: object) -> str:
+    if not isinstance(found, str) or not _COMMIT_ID.match(found):
+        raise RecordFault("a pin is no commit's id")
+    return found
 
 
 def _ids(found: Mapping[str, Iterable[str]]) -> Ids:

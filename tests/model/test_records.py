@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -117,6 +118,44 @@ def test_what_is_of_no_session() -> None:
 def test_what_can_not_be_read(document: str) -> None:
     """A broken document, and one of a newer gitmem, are told."""
     message = f"memory: start\n\n{document}\n\nMemory-Event: session.started\nMemory-Session: s1\n"
+
+    with pytest.raises(RecordFault):
+        records.read(as_commit(message))
+
+
+_ODD = (None, 5, "x", [], {}, [5], {"a": 5}, {"a": None}, True, float("inf"), "\n" * 40)
+
+
+def _places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if isinstance(value, dict):
+        for name, below in value.items():
+            yield (*path, name)
+            yield from _places(below, (*path, name))
+
+
+def test_anything_may_stand_anywhere() -> None:
+    """Whatever somebody made of a record, it is read, or it is told that it can't be."""
+    message = records.message(with_context(START, 6, PINS, built(entries={"user": ("mem_u",)})))
+    (line,) = (line for line in message.split("\n") if line.startswith("{"))
+    told = 0
+    for *above, last in _places(json.loads(line)):
+        for odd in _ODD:
+            document = json.loads(line)
+            here = document
+            for name in above:
+                here = here[name]
+            here[last] = odd
+            try:
+                records.read(as_commit(message.replace(line, json.dumps(document))))
+            except RecordFault:
+                told += 1
+    assert told > 50
+
+
+@pytest.mark.parametrize("pin", ["main", "a" * 39, "A" * 40, "a" * 40 + "\n", 5])
+def test_a_pin_is_the_id_of_a_commit(pin: object) -> None:
+    """Nothing else gets to git under that name."""
+    message = records.message(START).replace(json.dumps(PIN), json.dumps(pin))
 
     with pytest.raises(RecordFault):
         records.read(as_commit(message))
