@@ -72,18 +72,12 @@ def name(memory: Memory, url: str | None, *, scope: str | None = None, ask: bool
     place = store.place
     remote = _hosts(place) if url is None else Remote("origin", _absolute(memory, url), ())
     _refuse_shared(memory, place, remote.url)
+    # By its url, so that nothing has to be taken back where it does not answer.
+    by_url = hostremote.reached(place, remote.url, remote.url)
+    check(sharing.Door(place.git_dir, by_url, ask=ask).listed(), remote.url)
     before = hostremote.own(place.git_dir)
-    if before != (remote.name, remote.url):
-        if before is not None:
-            _forget(store, before[0])
-        tierrepo.add_remote(place.git_dir, remote.name, remote.url)
-        try:
-            check(sharing.Door(place.git_dir, of(place), ask=ask).listed(), remote.url)
-        except Exception:
-            tierrepo.remove_remote(place.git_dir, remote.name)
-            if before is not None:
-                tierrepo.add_remote(place.git_dir, *before)
-            raise
+    if before is not None and before != (remote.name, remote.url):
+        _forget(store, before[0])
     tierrepo.add_remote(place.git_dir, remote.name, remote.url)
     return named(memory, store.tier)[0]
 

@@ -322,6 +322,22 @@ def test_applied_here_and_discarded_there(team: Team) -> None:
     assert [name for name in team.there() if name.startswith(layout.DISCARDED)] != []
 
 
+def test_discarded_there_and_edited_here(team: Team) -> None:
+    """It is open again, with the edit."""
+    ann, ben = team.clones
+    id_ = ann.propose("tests", "Run make test.")
+    team.sync()
+    ann.memory.discard(id_, by=ann.person, reason="No.")
+    ann.sync()
+    text = b"---\ntype: fact\n---\n\nRun make check.\n"
+    tip = ben.memory.edit(id_, {"tests": text}, by=ben.person)
+    team.sync()
+
+    for clone in (ann, ben):
+        found = clone.memory.candidate(id_)
+        assert (found.state, found.commit) == ("pending", tip)
+
+
 def test_applied_by_both(team: Team) -> None:
     """It counts once."""
     ann, ben = team.clones

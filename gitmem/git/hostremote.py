@@ -72,13 +72,16 @@ def of_host(host: Host, git_dir: Path) -> Remote | None:
 def of_tier(tier: TierPlace) -> Remote | None:
     """The remote that the tier's own config names, as it is reached from there; or None."""
     named = own(tier.git_dir)
-    if named is None:
-        return None
+    return None if named is None else reached(tier, *named)
+
+
+def reached(tier: TierPlace, name: str, url: str) -> Remote:
+    """A remote as the tier reaches it, with the host's settings where there is a host."""
     if tier.host is None:
-        return Remote(*named, ())
+        return Remote(name, url, ())
     place = tier.host.top or tier.host.common_dir
     besides = Counter(_config(None, place)) - Counter(_config(tier.git_dir, place))
-    return Remote(*named, tuple(_reaching(besides.elements())))
+    return Remote(name, url, tuple(_reaching(besides.elements())))
 
 
 def own(git_dir: Path) -> tuple[str, str] | None:
