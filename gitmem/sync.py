@@ -7,6 +7,7 @@ next round, or the next sync, finds in the refs again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from typing import Literal
 
 from gitmem import dropbox, ids, joining, layout, remotes, views, witness
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
-from gitmem.git import checkout, refs, tierrepo
+from gitmem.git import checkout, health, refs, tierrepo
 from gitmem.git.checkout import Left
+from gitmem.git.program import GitFailedError
 from gitmem.git.sharing import Door, Show, Update
 from gitmem.git.transaction import RefChange, Transaction
 from gitmem.joining import Conflict
@@ -27,6 +29,7 @@ from gitmem.store import Store
 
 # Each lost race means that somebody else's push went through.
 _ATTEMPTS = 30
+_CLOSED = re.compile(r"[a-z0-9_-]+\.[0-9a-f]{8}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Report:
     `withdrawn` are candidates that vanished at the remote undecided, `conflicts` entries that wait
     for a person, `split` candidates that were edited on both sides, with the new candidate that has
     the version from here. `unreviewed` are texts that nobody approved and that the merge lacks:
-    (commit, entry). `refused` are refs that the remote did not take, with its reason.
+    (commit, entry). `unreadable` are candidates that could not be fetched, `refused` that the remote did not take, with its reason.
     """
 
     scope: str
@@ -81,6 +84,7 @@ class Report:
     conflicts: tuple[Conflict, ...] = ()
     split: list[tuple[str, str]] = field(default_factory=list)
     unreviewed: tuple[tuple[str, str], ...] = ()
+    unreadable: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     left: list[Left] = field(default_factory=list)
     claimed: tuple[dropbox.Claim, ...] = ()
@@ -219,6 +223,15 @@ class _Refs:
         return tip in self._inside or tip in self._ended
 
 
+def _is_memorys(name: str) -> bool:
+    """Whether a remote's ref can be memory: others are left there, whatever they are called."""
+    if name.startswith(layout.CANDIDATES):
+        return ids.is_candidate_id(name.removeprefix(layout.CANDIDATES))
+    if name.startswith(layout.DISCARDED):
+        return bool(_CLOSED.match(name.removeprefix(layout.DISCARDED)))
+    return name == layout.MAIN
+
+
 def _candidates(found: Mapping[str, str], start: str) -> dict[str, str]:
     named = ((name.removeprefix(start), tip) for name, tip in found.items())
     return {id_: tip for id_, tip in named if ids.is_candidate_id(id_)}
@@ -265,29 +278,68 @@ class _Sync:
 
     def _fetch(self, *, rejoin: bool) -> tuple[dict[str, str], dict[str, str]]:
         """Fetch what is new; gives all that the remote has, and the candidates that it had before."""
-        listed = self.door.listed()
-        remotes.check(listed, self.door.remote.url)
+        there = self.door.listed()
+        listed = {name: id_ for name, id_ in there.items() if _is_memorys(name)}
+        remotes.check(there, self.door.remote.url)
         main = self._tracked()
-        start = f"{layout.tracking(self.name)}candidate/"
-        known = _candidates(refs.listed(self.git_dir, start), start)
+        known = _candidates(refs.listed(self.git_dir, self._tracking), self._tracking)
         if main is None and not self.agreed:
             self._begin(listed)
-        wanted = [] if listed.get(layout.MAIN) in (None, self._tracked()) else [self._main_refspec]
-        heads = _candidates(listed, layout.CANDIDATES)
-        if any(known.get(id_) != tip for id_, tip in heads.items()):
-            wanted.append(f"+{layout.CANDIDATES}*:{start}*")
+        shallow = health.is_shallow(self.git_dir)
+        if listed.get(layout.MAIN) in (None, self._tracked()) and not shallow:
+            wanted = []
+        else:
+            wanted = [self._main_refspec]
         tags = refs.listed(self.git_dir, layout.DISCARDED)
         new = [name for name in listed if name.startswith(layout.DISCARDED) and name not in tags]
         wanted += [f"{name}:{name}" for name in new]
-        if wanted:
-            self.door.fetch(wanted)
+        heads = _candidates(listed, layout.CANDIDATES)
+        changed = [id_ for id_, tip in heads.items() if known.get(id_) != tip]
+        self._take(wanted, changed, [name for name in there if name not in listed])
         self._check(listed, main, rejoin=rejoin)
         self.report.came.discarded += [_closed_id(name) for name in new]
         here = refs.listed(self.git_dir, layout.CANDIDATES)
         self.report.came.candidates += [
-            id_ for id_ in heads if id_ not in known and layout.candidate_ref(id_) not in here
+            id_
+            for id_ in heads
+            if id_ not in known
+            and layout.candidate_ref(id_) not in here
+            and id_ not in self.report.unreadable
         ]
         return listed, known
+
+    def _take(self, wanted: list[str], changed: list[str], strange: list[str]) -> None:
+        """Fetch `wanted` and the candidates if any has changed, without those of `strange` names.
+
+        Where that fails each candidate is fetched on its own: a damaged one must not keep all the
+        others away for ever.
+        """
+        start = layout.CANDIDATES
+        all_of_them = [f"+{start}*:{self._tracking}*"] if changed else []
+        without = [f"^{name}" for name in strange if name.startswith(start)] if changed else []
+        try:
+            if wanted or changed:
+                self.door.fetch([*wanted, *all_of_them, *without])
+        except GitFailedError:
+            # This says whether the remote is away.
+            self.door.listed()
+            if not changed:
+                raise
+            if wanted:
+                self.door.fetch(wanted)
+            self.report.unreadable = [id_ for id_ in changed if not self._take_one(id_)]
+
+    def _take_one(self, id_: str) -> bool:
+        refspec = f"+{layout.candidate_ref(id_)}:{layout.tracking_ref(self.name, id_)}"
+        try:
+            self.door.fetch([refspec])
+        except GitFailedError:
+            return False
+        return True
+
+    @property
+    def _tracking(self) -> str:
+        return f"{layout.tracking(self.name)}candidate/"
 
     @property
     def _main_refspec(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,12 +12,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from killing import dies_at
 from servers import Remote
 from team import Clone, Team, git
 
 from gitmem import audit, layout, sync, witness
 from gitmem.errors import GitmemError
 from gitmem.git import refs, tierrepo
+from gitmem.git.lock import process_lock
 from gitmem.model import trailers
 
 
@@ -36,6 +39,13 @@ def error(action: object) -> str:
     with pytest.raises(GitmemError) as caught:
         action()  # type: ignore[operator]
     return caught.value.reference
+
+
+def written(git_dir: Path, kind: str, data: bytes) -> str:
+    """The id of an object in a repository that looks at nothing."""
+    how = ("hash-object", "-w", "--literally", "-t", kind, "--stdin")
+    command = ["git", "--git-dir", str(git_dir), *how]
+    return subprocess.run(command, input=data, capture_output=True, check=True).stdout.decode()[:40]
 
 
 def findings(clone: Clone) -> list[str]:
@@ -588,6 +598,57 @@ def test_a_shallow_clone_gets_its_history(team: Team) -> None:
     assert ben.sync().came.entries != []
 
 
+def test_a_clone_that_was_made_shallow_gets_its_history(team: Team) -> None:
+    """Also where there is nothing new."""
+    ann, _ = team.clones
+    ann.approve("tests", "Run make test.")
+    ann.sync()
+    shallow = team.folder / "shallow.git"
+    origin = f"file://{team.remote}"
+    git("clone", "-q", "--bare", "--depth", "1", "-b", "memory/main", origin, str(shallow))
+    tierrepo.add_remote(shallow, "origin", origin)
+    git("--git-dir", str(shallow), "update-ref", "refs/remotes/origin/memory/main", ann.main)
+    clone = Clone(shallow, "Dan")
+
+    clone.sync()
+
+    assert clone.body("indent") == "Four spaces."
+
+
+def test_refs_of_strange_names_stay_there(team: Team) -> None:
+    """Names below a candidate's own would be in git's way for ever."""
+    ann, ben = team.clones
+    id_ = ann.propose("tests", "Run make test.")
+    team.sync()
+    bare = ("--git-dir", str(team.remote), "update-ref")
+    git(*bare, "-d", layout.candidate_ref(id_))
+    for name in (f"heads/memory/candidate/{id_}/x", "tags/memory/discarded/a/b", "heads/memory/x"):
+        git(*bare, f"refs/{name}", ann.main)
+    other = ann.propose("more", "More.")
+    ann.sync()
+
+    assert ben.sync().came.candidates == [other]
+    assert ann.sync().came.candidates == []
+
+
+def test_a_damaged_candidate_keeps_no_other_away(team: Team) -> None:
+    """Git refuses to fetch it; the rest comes."""
+    ann, ben = team.clones
+    bare = ("--git-dir", str(team.remote))
+    blob = written(team.remote, "blob", b"x")
+    tree = written(team.remote, "tree", b"100644 .git\0" + bytes.fromhex(blob))
+    commit = git(*bare, "commit-tree", tree, "-p", ann.main, "-m", "bad").strip()
+    git(*bare, "update-ref", layout.candidate_ref("bad"), commit)
+    id_ = ann.propose("tests", "Run make test.")
+    ann.push_candidates()
+
+    for _ in range(2):
+        report = ben.sync()
+        assert report.unreadable == ["bad"]
+    assert ben.states() == {**ben.states(), id_: "pending"}
+    assert "bad" not in ben.states()
+
+
 def test_ten_clones_that_sync_at_once(tmp_path: Path) -> None:
     """Each gets through, whatever the others push meanwhile."""
     team = Team(tmp_path, tuple(f"P{number}" for number in range(10)))
@@ -726,3 +787,42 @@ def test_a_hundred_candidates_are_not_a_hundred_processes(
     ben.sync()
 
     assert len(started) < 30
+
+
+def test_a_kill_at_any_step_loses_nothing(tmp_path: Path) -> None:
+    """The next sync finishes the work, and git agrees."""
+    template = tmp_path / "template"
+    template.mkdir()
+    ann, ben = Team(template, ("Ann", "Ben")).clones
+    ann.approve("indent", "Four spaces.")
+    ann.sync()
+    ben.sync()
+    ann.approve("indent", "Two spaces.")
+    ann.sync()
+    ben.approve("indent", "A tab.")
+    ben.propose("tests", "Run make test.")
+    for step in range(0, 400, 9):
+        here = tmp_path / "here"
+        shutil.copytree(template, here)
+        clone = Clone(here / "Ben.git", "Ben")
+        git(
+            "--git-dir", str(clone.git_dir), "config", "remote.origin.url", str(here / "remote.git")
+        )
+        killed = dies_at(step, clone.sync)
+        with process_lock(clone.git_dir, wait=10):
+            pass
+
+        again = Clone(here / "Ben.git", "Ben")
+        again.sync()
+
+        assert again.sync().went.entries == []
+        there = git("--git-dir", str(here / "remote.git"), "rev-parse", layout.MAIN).strip()
+        assert there == again.main
+        assert (again.body("indent"), len(again.store.pending())) == ("Two spaces.", 2)
+        assert findings(again) == []
+        assert git("--git-dir", str(again.git_dir), "fsck", "--no-dangling") == ""
+        shutil.rmtree(here)
+        if not killed:
+            break
+    assert not killed
+    assert step > 9

@@ -121,6 +121,8 @@ def _warn(report: Report) -> None:
             f"{entry} is as it was approved: what {commit[:12]} made of it was never reviewed "
             f"(gitmem adopt {commit[:12]})"
         )
+    for candidate in report.unreadable:
+        warn(f"{candidate} of {report.remote} is damaged, or too strange for git to fetch")
     for name, reason in report.refused.items():
         warn(f"{report.remote} does not take {name.removeprefix('refs/')}: {reason}")
 
@@ -143,6 +145,7 @@ def _json(report: Report) -> dict[str, Any]:
         "conflicts": [{"entry": one.entry, "candidate": one.candidate} for one in report.conflicts],
         "split": [{"candidate": old, "into": new} for old, new in report.split],
         "unreviewed": [{"commit": commit, "entry": entry} for commit, entry in report.unreviewed],
+        "unreadable": report.unreadable,
         "refused": report.refused,
         "left": [{"path": item.path, "reason": item.reason} for item in report.left],
     }

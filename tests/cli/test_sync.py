@@ -72,6 +72,7 @@ def test_json(ann: Any, ben: Any, bare: Path) -> None:
         "conflicts": [],
         "split": [],
         "unreviewed": [],
+        "unreadable": [],
         "refused": {},
         "left": [],
     }
