@@ -1,17 +1,18 @@
-"""What keeps a queue from rotting: old candidates are closed where somebody wants that."""
+"""What keeps a queue from rotting: what is done with is closed, and what is old where somebody wants that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gitmem import clock, review
-from gitmem.errors import ConflictError
-from gitmem.git import checkout, tierrepo
-from gitmem.memory import Memory, now_as
+from gitmem import clock, ids, layout, review
+from gitmem.errors import ConflictError, ObjectMissingError
+from gitmem.git import checkout, refs, tierrepo
+from gitmem.memory import Decision, Memory, now_as
 from gitmem.model import messages, trailers
 from gitmem.model.candidates import Candidate
 from gitmem.model.history import Person
+from gitmem.store import Store
 
 DAY = 86_400
 
@@ -60,3 +61,35 @@ def _expire(memory: Memory, listed: Candidate, days: int, by: Person) -> Expired
         except ConflictError as error:
             return Expired(listed, fault=error.message)
     return Expired(listed, commit)
+
+
+def close_done_by(memory: Memory, decision: Decision, tier: str, *, by: Person) -> list[str]:
+    """Close the candidates that say what a decision made the approved text; gives their ids.
+
+    They are superseded, which is no rejection. Only they are read: a queue may be long.
+    """
+    store = memory.store(tier)
+    said = {key: _says(store, key) for key in map(ids.key_of, decision.entries)}
+    heads = refs.listed(store.place.git_dir, layout.CANDIDATES)
+    names = [
+        (tier, ref.removeprefix(layout.CANDIDATES))
+        for ref, tip in heads.items()
+        if tip not in store.ledger().inside and _may_say(store, tip, said)
+    ]
+    return review.close_done(memory, names, by=by)
+
+
+def _says(store: Store, key: str) -> str:
+    return store.said_by({key: store.approved_content(key)})
+
+
+def _may_say(store: Store, tip: str, said: Mapping[str, str]) -> bool:
+    """Whether a commit has one of these entries as `said` has it."""
+    try:
+        tree = store.objects.commit(tip).tree
+        return any(
+            store.said_by({key: store.objects.content(tree, key)}) == text
+            for key, text in said.items()
+        )
+    except ObjectMissingError:
+        return False

@@ -202,3 +202,65 @@ def test_a_folder_on_another_branch(cli: Any, run_git: Any) -> None:
     assert result.exit_code == 3
     assert id_ in result.stderr.splitlines()[0]
     assert "gitmem git --scope project switch memory/main" in result.stderr
+
+
+def test_several(cli: Any) -> None:
+    """Each is applied and named; what can't be is named too, and does not stop the rest."""
+    first, rival, other = cli.propose("a", "A."), cli.propose("a", "Not A."), cli.propose("b", "B.")
+
+    result = cli("apply", first, rival, other, "--yes")
+
+    assert result.exit_code == 3
+    assert [line.split(" (")[0] for line in result.stdout.splitlines()] == [
+        f"applied {first}",
+        f"applied {other}",
+    ]
+    assert f"warning: {rival} is not what you have seen" in result.stderr
+    assert [one["id"] for one in cli.json("list")] == [rival]
+
+
+@pytest.mark.usefixtures("at_terminal")
+def test_several_are_shown_first(cli: Any) -> None:
+    """All of them stand above the one question."""
+    first, second = cli.propose("a", "A."), cli.propose("b", "B.")
+
+    result = cli("apply", first, second, first, input="n\n")
+
+    assert result.exit_code == 1
+    assert result.stderr.index(first) < result.stderr.index("+A.") < result.stderr.index(second)
+    assert result.stderr.endswith("+B.\napply these 2? [y/N] nothing done\n")
+
+
+def test_a_batch(cli: Any) -> None:
+    """The others of its session that are not risky."""
+    first, second = (cli.propose(key, key, "--session", "s1") for key in ("a", "b"))
+    cli.propose("c", "c", "--session", "s2")
+    cli.propose("d", "d", "--session", "s1", "--type", "forbidden")
+
+    found = cli.json("apply", first, "--batch", "--yes")
+
+    assert [one["candidate"] for one in found] == [first, second]
+    assert len(cli.json("list")) == 2
+
+
+def test_several_and_what_one_has_seen(cli: Any) -> None:
+    """A digest is that of one."""
+    first, second = cli.propose("a", "A."), cli.propose("b", "B.")
+
+    assert cli.error("apply", first, second, "--yes", "--expect", "abcd") == "usage"
+
+
+def test_what_is_done_with_is_closed(cli: Any) -> None:
+    """A candidate that says what is approved by now is superseded: that is no rejection."""
+    entries = [{"key": key, "type": "preference", "body": f"{key}."} for key in ("a", "b")]
+    both = cli.done(
+        "propose", "--json", "-", input=json.dumps({"rationale": "r", "entries": entries})
+    )
+    first, second = cli.propose("a", "a."), cli.propose("b", "b.")
+    assert cli("apply", first, "--yes").stderr == ""
+
+    result = cli("apply", second, "--yes")
+
+    assert result.stderr == f"{both} says what is approved now: closed as superseded\n"
+    shown = cli.json("show", both)
+    assert (shown["state"], shown["supersededBy"]) == ("superseded", second)
