@@ -16,10 +16,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from killing import dies_at
 
-from gitmem import adoption, audit, layout
+from gitmem import adoption, audit, layout, upkeep
 from gitmem.git.lock import process_lock
 from gitmem.memory import Draft, Memory, open_memory
 from gitmem.model import context
+from gitmem.model.entries import Source
 from gitmem.model.history import Person
 
 ANN = Person("Ann", "ann@example.org", 1_780_000_000, 0)
@@ -76,6 +77,10 @@ MOVES: dict[str, Move] = {
     "apply": lambda m: m.apply(waiting(m), by=ANN),
     "edit": edit,
     "discard": lambda m: m.discard(waiting(m), by=ANN, reason="no longer so"),
+    "expire": lambda m: upkeep.expire(m, [m.candidate(waiting(m))], 60, by=ANN),
+    "evidence": lambda m: m.propose(
+        Draft("kept", "It is changed."), rationale="and once more", sources=[Source("s2")]
+    ),
     "revert": lambda m: m.revert(m.candidates("applied")[0].id, by=ANN),
     "reopen": lambda m: adoption.reopen(m, closed(m), by=ANN),
     "add": lambda m: m.add(Draft("own", "Mine.", "fact"), by=ANN, rationale="because"),

@@ -114,7 +114,6 @@ def to_json(candidate: Candidate) -> dict[str, Any]:
         "digest": candidate.digest,
         "createdAt": clock.rfc3339(candidate.created_at),
         "rationale": candidate.rationale,
-        "moreRationale": list(candidate.more_rationale),
         "sources": [dict(source) for source in candidate.sources],
         "priority": candidate.priority,
         "actor": candidate.actor,
@@ -125,6 +124,7 @@ def to_json(candidate: Candidate) -> dict[str, Any]:
         "signer": candidate.signer,
         "never": candidate.never,
         "edited": candidate.edited,
+        "moreRationale": list(candidate.more_rationale),
         "supersededBy": candidate.superseded_by,
     }
 

@@ -196,3 +196,19 @@ def test_grep(cli: Any, text: str, found: list[str]) -> None:
     listed = cli.json("list", "--grep", text)
 
     assert [one["entries"][0].removeprefix("mem_") for one in listed] == found
+
+
+def test_what_is_done_with(cli: Any) -> None:
+    """What says what is approved by now can't be decided about: it is told, not listed."""
+    entries = [{"key": key, "type": "preference", "body": f"{key}."} for key in ("a", "b")]
+    document = json.dumps({"rationale": "r", "entries": entries})
+    both = cli.done("propose", "--json", "-", input=document)
+    for key in ("a", "b"):
+        cli.done("add", key, f"{key}.", "--type", "preference", "--yes")
+
+    result = cli("list")
+
+    assert result.stdout == ""
+    assert result.stderr.startswith("1 more candidate says what is approved by now\n")
+    assert both in {one["id"] for one in cli.json("list", "--state", "all")}
+    assert cli.done("inbox") == ""
