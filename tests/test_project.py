@@ -87,3 +87,42 @@ def test_every_test_says_what_it_expects() -> None:
     ]
 
     assert bad == []
+
+
+# Modules without a test file of their own name, and the file that proves what they hold.
+TESTED_ELSEWHERE = {
+    "cli/server.py": "test_server.py",
+    "cli/syncing.py": "cli/test_sync.py",
+    "cli/viewing.py": "cli/test_reviewer.py",
+    "findings.py": "test_doctor.py",
+    "git/sharing.py": "test_sync.py",
+    "joining.py": "test_sync.py",
+    "model/history.py": "git/test_objects.py",
+    "model/rule.py": "model/test_merge.py",
+    "model/scan/finding.py": "model/scan/test_hidden.py",
+    "records.py": "test_sessions.py",
+    "remotes.py": "test_sync.py",
+    "sessionfiles.py": "test_sessions.py",
+    "settings.py": "cli/test_config.py",
+}
+
+
+def test_each_module_has_its_test_file() -> None:
+    """A newcomer finds the tests of a module where its name says, or in the short list above."""
+    package, tests = ROOT / "gitmem", ROOT / "tests"
+    modules = {
+        path.relative_to(package)
+        for path in package.rglob("*.py")
+        if path.name not in ("__init__.py", "__main__.py")
+    }
+    elsewhere = {Path(module): tests / file for module, file in TESTED_ELSEWHERE.items()}
+
+    missing = sorted(
+        str(module)
+        for module in modules - elsewhere.keys()
+        if not (tests / module.with_name(f"test_{module.name}")).is_file()
+    )
+
+    assert missing == []
+    assert [str(module) for module in elsewhere if module not in modules] == []
+    assert [str(file) for file in elsewhere.values() if not file.is_file()] == []
