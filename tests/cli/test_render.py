@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.findings import Finding, Report
 from gitmem.cli import render
 from gitmem.dropbox import Drop, Dropped
+from gitmem.findings import Finding, Report
 from gitmem.model.approval import Applied
 from gitmem.model.candidates import Candidate, Proposed
 from gitmem.model.events import Event
@@ -27,7 +27,7 @@ hostile = st.lists(st.sampled_from(_HOSTILE), max_size=4).map("".join)
 # What `click` itself writes: bold, dim, three colours and their end.
 _STYLES = re.compile(r"\x1b\[(?:0|1|2|31|32|36)m")
 _LABELS = ["candidate", "entries", "proposed", "commit", "digest", "broken", "conflicts"]
-_LABELS += ["decided", "why", "evidence"]
+_LABELS += ["edited", "pending", "why", "and why", "evidence"]
 
 ENTRY = Proposed("a", None, None, None, None)
 CANDIDATE = Candidate(
