@@ -42,6 +42,17 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 # -- one process -----------------------------------------------------------------------------------
 
 
+def test_a_lock_that_is_a_link(tmp_path: Path) -> None:
+    """The holder's name is written into the lock: never into what a link leads to."""
+    other = tmp_path / "other"
+    other.write_text("mine\n")
+    (tmp_path / lock_module.LOCK_FILE).symlink_to(other)
+    with pytest.raises(BadInputError) as caught, process_lock(tmp_path, wait=0):
+        pytest.fail("it is held")
+    assert caught.value.reference == "cannot-write"
+    assert other.read_text() == "mine\n"
+
+
 def test_the_holder_is_named_without_its_secrets(
     tmp_path: Path, holder: subprocess.Popen[str]
 ) -> None:

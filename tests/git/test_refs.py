@@ -50,6 +50,21 @@ def test_refs_are_gits(repository: Path, commit: str, run_git: RunGit, packed: b
     assert raised.value.reference == "ref-exists"
 
 
+def test_a_ref_that_is_put(repository: Path, commit: str, run_git: RunGit, tmp_path: Path) -> None:
+    """Made or moved, packed before or not; where it was a link, what that led to is left alone."""
+    for _ in range(2):
+        refs.put(repository, "refs/heads/a/b", commit)
+        assert run_git("rev-parse", "refs/heads/a/b", cwd=repository) == commit
+        run_git("pack-refs", "--all", cwd=repository)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine\n")
+    (repository / "refs/heads/c").symlink_to(elsewhere)
+    refs.put(repository, "refs/heads/c", commit)
+    assert refs.read(repository, "refs/heads/c") == commit
+    assert elsewhere.read_text() == "mine\n"
+    assert list(repository.glob("gitmem-ref*")) == []
+
+
 def test_locked_ref(repository: Path, commit: str) -> None:
     """A ref that another process is writing is said, with the file that holds it."""
     (repository / "refs/heads/a.lock").touch()

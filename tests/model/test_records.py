@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.model import records
@@ -61,6 +61,7 @@ BUILT = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(BUILT)
 def test_a_record_comes_back(made: Built) -> None:
     """Every field, through the message of a commit."""

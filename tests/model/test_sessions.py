@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -28,6 +28,7 @@ BODIES = st.text(min_size=1, max_size=60).filter(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(KEYS, st.sampled_from(sessions.TYPES), BODIES), max_size=6))
 def test_the_file_says_what_was_put(put: list[tuple[str, str, str]]) -> None:
     """Whatever is put comes back, each key once, the last one last, and the file fits its schema."""
