@@ -269,6 +269,8 @@ def reviews(root: Path) -> list[Row]:
     diff = ("git", "diff", f"memory/main...memory/candidate/{waiting[0]}")
     plain = best(process(*diff, cwd=folder or host))
     first = best(lambda: review.first_screen(host), runs=3)
+    inbox = best(gitmem("inbox", cwd=host))
+    bare = best(gitmem("--version", cwd=host))
     key = review.key_to_screen(host, [" ", "y"] * 20)
     keys = [
         review.keys_for_fifty(build.host(root / f"fifty-{batches}"), batches=batches)
@@ -277,6 +279,7 @@ def reviews(root: Path) -> list[Row]:
     yardstick = "`git diff` of one candidate"
     return [
         Row("`gitmem review` to its first screen, 500 candidates", first, yardstick, plain, "–"),
+        Row("`gitmem inbox` there, as a prompt runs it", inbox, "`gitmem --version`", bare, "–"),
         Row("from a key to the next screen there, median", key, yardstick, plain, "50 ms"),
         Row(
             "keys for 50 candidates, 5 to edit, 5 in conflict (no ms)", keys[0], "one each", 50, "–"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gitmem import clock, ids, layout, review
@@ -11,7 +11,7 @@ from gitmem.git import checkout, refs, tierrepo
 from gitmem.memory import Decision, Memory, now_as
 from gitmem.model import messages, trailers
 from gitmem.model.candidates import Candidate
-from gitmem.model.history import Person
+from gitmem.model.history import Content, Person
 from gitmem.store import Store
 
 DAY = 86_400
@@ -69,27 +69,38 @@ def close_done_by(memory: Memory, decision: Decision, tier: str, *, by: Person) 
     They are superseded, which is no rejection. Only they are read: a queue may be long.
     """
     store = memory.store(tier)
-    said = {key: _says(store, key) for key in map(ids.key_of, decision.entries)}
+    wanted = {
+        key: _Says(store, key, store.approved_content(key))
+        for key in map(ids.key_of, decision.entries)
+    }
     heads = refs.listed(store.place.git_dir, layout.CANDIDATES)
     names = [
         (tier, ref.removeprefix(layout.CANDIDATES))
         for ref, tip in heads.items()
-        if tip not in store.ledger().inside and _may_say(store, tip, said)
+        if tip not in store.ledger().inside and _may_say(store, tip, wanted.values())
     ]
     return review.close_done(memory, names, by=by)
 
 
-def _says(store: Store, key: str) -> str:
-    return store.said_by({key: store.approved_content(key)})
+class _Says:
+    """Whether contents of an entry say what one of them says; each is read once."""
+
+    def __init__(self, store: Store, key: str, content: Content) -> None:
+        self._store, self._key = store, key
+        self._text = store.said_by({key: content})
+        self._known: dict[Content, bool] = {}
+
+    def in_tree(self, tree: str) -> bool:
+        content = self._store.objects.content(tree, self._key)
+        if content not in self._known:
+            self._known[content] = self._store.said_by({self._key: content}) == self._text
+        return self._known[content]
 
 
-def _may_say(store: Store, tip: str, said: Mapping[str, str]) -> bool:
-    """Whether a commit has one of these entries as `said` has it."""
+def _may_say(store: Store, tip: str, wanted: Iterable[_Says]) -> bool:
+    """Whether a commit has one of these entries as it is wanted."""
     try:
         tree = store.objects.commit(tip).tree
-        return any(
-            store.said_by({key: store.objects.content(tree, key)}) == text
-            for key, text in said.items()
-        )
+        return any(one.in_tree(tree) for one in wanted)
     except ObjectMissingError:
         return False
