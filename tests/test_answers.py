@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem import layout
 from gitmem.errors import GitmemError
 from gitmem.memory import Draft, Memory, Outcome, open_memory
 from gitmem.model.entries import Source
@@ -103,6 +104,23 @@ def test_a_deletion(memory: Memory) -> None:
 
     with pytest.raises(GitmemError, match="proposed before"):
         memory.propose(drop, rationale="why")
+
+
+def test_what_is_dropped_is_not_refused(memory: Memory) -> None:
+    """Nobody is there to be told: the person sees it again, and it does not stay in the drop box."""
+    by = memory.person()
+    memory.discard(propose(memory).id, by=by, reason="no")
+    here = memory.found.here
+    assert here is not None
+    box = layout.drop_box(here.root)
+    box.mkdir(parents=True, exist_ok=True)
+    text = "---\nid: mem_indent\ntype: preference\nrationale: Once more.\n---\n\nUse tabs.\n"
+    (box / "x.md").write_text(text, encoding="utf-8")
+
+    (claim,) = open_memory(memory.path).claim()
+
+    assert claim.fault is None
+    assert len(memory.candidates()) == 1
 
 
 # -- more evidence -----------------------------------------------------------------------------

@@ -424,7 +424,9 @@ def test_what_is_done_with(cli: Any) -> None:
     done = cli.propose("a", "Use tox.")
     other = cli.propose("a", "Use tox!")
     cli.done("edit", other, "--body-file", "-", input="Use tox.")
-    cli.done("apply", other, "--yes")
+    # As a merge with plain git does: `gitmem apply` would close it at once.
+    memory = open_memory(cli.at)
+    memory.apply(other, by=memory.person())
     cli.propose("b", "B.")
 
     assert review(cli, "q").endswith("nothing decided; 1 candidate to decide")
