@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem import config, files, layout, trust
 from gitmem.errors import BadInputError
-from gitmem.git import refs
+from gitmem.git import discover, refs
 from gitmem.layout import TierPlace, Tiers
 from gitmem.model.rule import RULE
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitmem.review import Item
 
 # To be raised whenever what counts as waiting or risky changes: an older cache is not looked at.
-_VERSION = 1
+_VERSION = 2
 # Whatever a queue is read from; other branches and tags have no say.
 _REFS = ("refs/heads/memory/", "refs/remotes/", layout.DISCARDED, layout.KEPT)
 
@@ -36,7 +36,8 @@ class Waiting:
 
     `risky` ones are looked at alone, `conflicts` have to be settled first, `broken` ones can only
     be edited or discarded. `oldest` is when the oldest began, in seconds since the epoch, as its
-    first commit says; None where nothing waits, or none says it.
+    first commit says; None where nothing waits, or none says it. `dropped` are files in the drop
+    box, which become candidates when a person next decides.
     """
 
     count: int = 0
@@ -44,6 +45,7 @@ class Waiting:
     conflicts: int = 0
     broken: int = 0
     oldest: int | None = None
+    dropped: int = 0
 
     def __add__(self, other: Waiting) -> Waiting:
         """What waits in both."""
@@ -54,6 +56,7 @@ class Waiting:
             self.conflicts + other.conflicts,
             self.broken + other.broken,
             min(begun, default=None),
+            self.dropped + other.dropped,
         )
 
 
@@ -67,7 +70,16 @@ def waiting(found: Tiers, memory: Callable[[], Memory], scope: str | None = None
     for place in places:
         if scope in (None, place.scope):
             total += _of_tier(place, memory)
+    if found.project is not None and scope in (None, "project"):
+        total += Waiting(dropped=_dropped(found, memory))
     return total
+
+
+def _dropped(found: Tiers, memory: Callable[[], Memory]) -> int:
+    boxes = [] if found.here is None else discover.drop_boxes(found.here)
+    if not any(any(box.glob("*.md")) for box in boxes):
+        return 0
+    return sum(one.drop is not None for one in memory().dropped())
 
 
 def counted(items: Iterable[Item]) -> Waiting:
@@ -123,7 +135,8 @@ def _read(git_dir: Path, mark: str) -> Waiting | None:
 
 def _counts(document: dict[str, Any]) -> Waiting:
     found = Waiting(**document)
-    numbers = [found.count, found.risky, found.conflicts, found.broken, found.oldest or 0]
+    told = (found.count, found.risky, found.conflicts, found.broken, found.dropped)
+    numbers = [*told, found.oldest or 0]
     if not all(type(number) is int and number >= 0 for number in numbers):
         raise TypeError("a number is none")
     return found

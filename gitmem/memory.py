@@ -405,13 +405,7 @@ class Memory:
 
     def _drop_boxes(self) -> list[Path]:
         """The drop boxes of all worktrees of the host, or of the project's one folder."""
-        here = self.found.here
-        if here is None:
-            return []
-        roots = [here.root]
-        if here.host is not None:
-            roots += [top for top in discover.worktrees(here.host) if top != here.root]
-        return [layout.drop_box(root) for root in roots]
+        return [] if self.found.here is None else discover.drop_boxes(self.found.here)
 
     def entries(self, scope: str | None = None) -> list[Entry]:
         """The approved entries that can be read, the project's first, by key."""

@@ -40,19 +40,20 @@ def document(found: Waiting) -> dict[str, Any]:
         "risky": found.risky,
         "conflicts": found.conflicts,
         "broken": found.broken,
+        "dropped": found.dropped,
         "oldest": None if found.oldest is None else clock.rfc3339(found.oldest),
     }
 
 
 def line(found: Waiting) -> str:
-    """`3 waiting (1 risky), oldest 2 days`; nothing where nothing waits."""
-    if not found.count:
-        return ""
-    told = {"risky": found.risky, "in conflict": found.conflicts, "broken": found.broken}
-    flags = ", ".join(f"{number} {what}" for what, number in told.items() if number)
-    text = f"{found.count} waiting" + (f" ({flags})" if flags else "")
-    return (
-        text
-        if found.oldest is None
-        else f"{text}, oldest {age(max(clock.now() - found.oldest, 0))}"
-    )
+    """`3 waiting (1 risky), oldest 2 days, 1 in the drop box`; nothing where nothing waits."""
+    parts: list[str] = []
+    if found.count:
+        told = {"risky": found.risky, "in conflict": found.conflicts, "broken": found.broken}
+        flags = ", ".join(f"{number} {what}" for what, number in told.items() if number)
+        parts.append(f"{found.count} waiting" + (f" ({flags})" if flags else ""))
+    if found.oldest is not None:
+        parts.append(f"oldest {age(max(clock.now() - found.oldest, 0))}")
+    if found.dropped:
+        parts.append(f"{found.dropped} in the drop box")
+    return ", ".join(parts)

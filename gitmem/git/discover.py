@@ -131,6 +131,14 @@ def worktrees(host: Host) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def drop_boxes(here: Project) -> list[Path]:
+    """The drop boxes of all worktrees of the host, or of the project's one folder, there or not."""
+    roots = [here.root]
+    if here.host is not None:
+        roots += [top for top in worktrees(here.host) if top != here.root]
+    return [layout.drop_box(root) for root in roots]
+
+
 def mend_links(tier: TierPlace) -> bool:
     """Rewrite what git keeps as paths and what no longer fits; whether anything was rewritten.
 

@@ -34,10 +34,25 @@ def test_json(cli: Any) -> None:
         "risky": 0,
         "conflicts": 0,
         "broken": 0,
+        "dropped": 0,
         "oldest": None,
     }
     id_ = cli.propose()
     assert cli.json("inbox")["oldest"] == cli.json("show", id_)["createdAt"]
+
+
+def test_the_drop_box(cli: Any) -> None:
+    """What an agent in a sandbox left counts as soon as it can be taken up."""
+    box = cli.at / ".custom-agent" / "candidates"
+    box.mkdir(exist_ok=True)
+    (box / "broken.md").write_text("nothing", encoding="utf-8")
+    assert cli.done("inbox") == ""
+
+    text = "---\nid: mem_a\ntype: fact\nrationale: Why.\n---\n\nA.\n"
+    (box / "whole.md").write_text(text, encoding="utf-8")
+
+    assert cli.done("inbox") == "1 in the drop box"
+    assert cli.done("inbox", "--scope", "user") == ""
 
 
 def test_scope(cli: Any) -> None:
