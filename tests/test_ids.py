@@ -169,3 +169,12 @@ def test_keys(key: str, tmp_path: Path) -> None:
     ]
     entry = f"100644,{'1' * 40},{key}.md"
     subprocess.run([*where, "update-index", "--add", "--cacheinfo", entry], check=True)
+
+
+def test_a_derived_id_is_everybodys() -> None:
+    """The same parts give the same id, others another, and it looks like any other."""
+    made = ids.derived_candidate_id(2026, "a", "b")
+
+    assert made == ids.derived_candidate_id(2026, "a", "b") == "cand_2026_dis0hc45"
+    assert made != ids.derived_candidate_id(2026, "ab")
+    assert ids.is_candidate_id(made)

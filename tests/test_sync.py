@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from killing import dies_at
 from servers import Remote
 from team import Clone, Team, git
 
-from gitmem import audit, layout, sync, witness
+from gitmem import audit, layout, settings, sync, witness
 from gitmem.errors import GitmemError
 from gitmem.git import refs, tierrepo
 from gitmem.git.lock import process_lock
@@ -34,10 +36,10 @@ def team(tmp_path: Path) -> Team:
     return made
 
 
-def error(action: object) -> str:
+def error(action: Callable[[], object]) -> str:
     """The name of the error that an action ends with."""
     with pytest.raises(GitmemError) as caught:
-        action()  # type: ignore[operator]
+        action()
     return caught.value.reference
 
 
@@ -517,6 +519,29 @@ def test_unreviewed_text_is_named_and_left_out(team: Team) -> None:
 
     assert report.unreviewed == ((direct, "mem_evil"),)
     assert "evil.md" not in objects.paths(objects.commit(ben.main).tree)
+
+
+def test_its_merges_are_signed_where_approvals_are(
+    team: Team, keys: Any, run_git: Callable[..., str]
+) -> None:
+    """So that in all clones what came over them counts."""
+    ann, ben = team.clones
+    for clone, own, other in ((ann, "ann", "bob"), (ben, "bob", "ann")):
+        keys[own].sign_with(run_git, team.folder)
+        settings.set_approval(clone.store, "signed", clone.person)
+        settings.add_signer(clone.store, clone.person, other, str(keys[other].public))
+    keys["ann"].sign_with(run_git, team.folder)
+    ann.approve("tests", "Run make test.")
+    ann.sync()
+    keys["bob"].sign_with(run_git, team.folder)
+    ben.approve("prices", "Integers.")
+
+    ben.sync()
+    ann.sync()
+
+    assert ann.store.ledger().line[-1].kind == "sync"
+    assert (ann.body("tests"), ann.body("prices")) == ("Run make test.", "Integers.")
+    assert findings(ann) == []
 
 
 # -- faults ----------------------------------------------------------------------------------------

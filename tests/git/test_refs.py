@@ -83,3 +83,37 @@ def test_symbolic_ref(repository: Path, commit: str, run_git: RunGit) -> None:
     run_git("symbolic-ref", "refs/remotes/o/HEAD", "refs/remotes/o/main", cwd=repository)
     run_git("update-ref", "refs/remotes/o/main", commit, cwd=repository)
     assert refs.listed(repository, "refs/remotes/") == {"refs/remotes/o/main": commit}
+
+
+def test_many_new_refs_are_one_file(repository: Path, commit: str, run_git: RunGit) -> None:
+    """Git reads them beside what was packed before: in order, tags with what they point to."""
+    run_git("tag", "-a", "-m", "x", "t", commit, cwd=repository)
+    run_git("update-ref", "refs/heads/m", commit, cwd=repository)
+    run_git("pack-refs", "--all", cwd=repository)
+    before = run_git("show-ref", "-d", cwd=repository).splitlines()
+    new = {f"refs/{name}": commit for name in ("heads/a", "heads/z", "tags/s", "remotes/o/b")}
+
+    assert refs.create_packed(repository, new)
+
+    shown = run_git("show-ref", "-d", cwd=repository).splitlines()
+    assert sorted(shown) == sorted([*before, *(f"{commit} {name}" for name in new)])
+    lines = (repository / "packed-refs").read_text().splitlines()
+    names = [line.split()[1] for line in lines if line[0] not in "#^"]
+    assert names == sorted(names)
+    assert refs.listed(repository, "refs/heads/").keys() >= {"refs/heads/a", "refs/heads/m"}
+    run_git("fsck", cwd=repository)
+
+
+def test_the_first_packed_refs(repository: Path, commit: str, run_git: RunGit) -> None:
+    """Where there was no such file."""
+    assert refs.create_packed(repository, {"refs/heads/a": commit})
+
+    assert run_git("rev-parse", "refs/heads/a", cwd=repository) == commit
+
+
+def test_a_git_that_packs_is_left_alone(repository: Path, commit: str) -> None:
+    """Its lock is no reason to fail: the caller takes another way."""
+    (repository / "packed-refs.lock").touch()
+
+    assert not refs.create_packed(repository, {"refs/heads/a": commit})
+    assert refs.read(repository, "refs/heads/a") is None
