@@ -88,11 +88,8 @@ def _own_line(store: Store, tip: str, theirs: str) -> str:
 
 
 def _pinned(store: Store, commit: str) -> bool:
-    """Whether a session's record, a candidate or a tag needs `commit`."""
-    return any(
-        name != layout.MAIN and not name.startswith("refs/remotes/")
-        for name in tierrepo.refs_containing(store.place.git_dir, commit)
-    )
+    """Whether a session's record, a candidate, here or at the remote, or a tag needs `commit`."""
+    return tierrepo.refs_containing(store.place.git_dir, commit) != [layout.MAIN]
 
 
 def _stale(

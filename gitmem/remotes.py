@@ -148,15 +148,16 @@ def _refuse_shared(memory: Memory, place: TierPlace, url: str) -> None:
 
 
 def _forget(store: Store, name: str) -> None:
-    """Take a remote out of the config, with what was fetched of it; pending candidates stay anchored."""
+    """Take a remote out of the config, with what was fetched of it; what was pending there is here now."""
     git_dir = store.place.git_dir
-    anchors = [
-        RefChange(layout.kept_ref(stub.id), stub.tip, None)
+    taken = [
+        RefChange(ref, stub.tip, refs.read(git_dir, ref))
         for stub in store.pending()
-        if stub.remote == name and refs.read(git_dir, layout.kept_ref(stub.id)) is None
+        if stub.remote == name
+        for ref in (layout.candidate_ref(stub.id), layout.kept_ref(stub.id))
     ]
     known = refs.listed(git_dir, f"refs/remotes/{name}/")
-    changes = [*anchors, *(RefChange(ref, None, tip) for ref, tip in known.items())]
+    changes = [*taken, *(RefChange(ref, None, tip) for ref, tip in known.items())]
     if changes:
         with Transaction(git_dir, changes) as transaction:
             transaction.prepare()

@@ -94,7 +94,7 @@ def test_the_user_tier_has_one_of_its_own(memory: Memory, bare: Path, tmp_path: 
 
 
 def test_another_remote_forgets_the_one_before(tmp_path: Path, bare: Path) -> None:
-    """What was fetched of it is gone; its pending candidates are kept."""
+    """What was fetched of it is gone; what was pending there goes to the new one."""
     ann, ben = Team(tmp_path, ("Ann", "Ben")).clones
     id_ = ann.propose("tests", "Run make test.")
     ann.sync()
@@ -103,8 +103,8 @@ def test_another_remote_forgets_the_one_before(tmp_path: Path, bare: Path) -> No
     name(ben.memory, str(bare))
 
     assert refs.listed(ben.git_dir, "refs/remotes/") == {}
-    assert ben.states() == {id_: "withdrawn"}
-    ben.sync()
+    assert ben.states() == {id_: "pending"}
+    assert ben.sync().went.candidates == [id_]
     assert [question.kind for question in ben.asked] == ["push", "push"]
 
 
