@@ -66,7 +66,8 @@ def of_host(host: Host, git_dir: Path) -> Remote | None:
         return None
     # Those that hold here too are left out: some, such as a header, must not be sent twice.
     besides = Counter(config) - Counter(_config(git_dir, place))
-    return Remote(name, absolute(urls[name], place), tuple(_reaching(besides.elements())))
+    url = urls[name] if _ruled(urls[name], config) else absolute(urls[name], place)
+    return Remote(name, url, tuple(_reaching(besides.elements())))
 
 
 def of_tier(tier: TierPlace) -> Remote | None:
@@ -113,6 +114,14 @@ def unseen(host: Host, git_dir: Path, *, reaching: bool) -> tuple[tuple[str, str
         (key, value)
         for key, value in besides.elements()
         if key not in own and (key.startswith(_IDENTIFYING) or (reaching and _reaches(key)))
+    )
+
+
+def _ruled(url: str, config: Iterable[tuple[str, str]]) -> bool:
+    """Whether an `insteadOf` rule makes an address of `url`, which may look like a path."""
+    return any(
+        key.startswith("url.") and key.endswith(".insteadof") and url.startswith(value)
+        for key, value in config
     )
 
 

@@ -109,6 +109,23 @@ def test_a_relative_path_is_the_hosts(pair: Pair, url: str, told: str) -> None:
     assert remote.url == told.format(place=pair.place)
 
 
+def test_a_shortened_address_is_no_path(pair: Pair) -> None:
+    """A rule may make an address of a word with a slash; without one it is a folder."""
+    server = pair.server()
+    tip = pair.git("rev-parse", layout.MAIN, at=server)
+    pair.git("config", "remote.origin.url", "team/server.git")
+    plain = pair.remote()
+    assert plain is not None
+    assert plain.url == str(pair.top / "team/server.git")
+
+    pair.git("config", f"url.{server.parent}/.insteadOf", "team/")
+    ruled = pair.remote()
+
+    assert ruled is not None
+    assert ruled.url == "team/server.git"
+    assert hostremote.tip_of_main(ruled, pair.ours, ask=False) == tip
+
+
 def test_from_a_host_without_a_worktree(pair: Pair) -> None:
     """A bare host's relative url is relative to it."""
     pair.git("config", "remote.origin.url", "../up.git")
