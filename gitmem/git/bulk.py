@@ -254,9 +254,9 @@ class Batch:
                 raise self._ended() from None
             for _ in asked:
                 head = stdout.readline().split()
-                if len(head) != 3:
-                    if len(head) != 2:
-                        raise self._ended()
+                if not head:
+                    raise self._ended()
+                if head[-1] == b"missing" or len(head) != 3:
                     found.append(None)
                     continue
                 data = stdout.read(int(head[2]) + 1)

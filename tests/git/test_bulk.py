@@ -62,6 +62,13 @@ def test_batch_that_ended(repository: Path) -> None:
     assert raised.value.reference == "git-failed"
 
 
+@pytest.mark.parametrize("name", ["", "nothing", "no id", "1" * 40])
+def test_what_is_no_object(repository: Path, name: str) -> None:
+    """Whatever is asked for is answered, and the next question too."""
+    batch = Batch(repository)
+    assert batch.read_all([name, name]) == [None, None]
+
+
 def test_an_object_that_is_cut_off(repository: Path) -> None:
     """Git says its size before it finds out: it is an error, never a shorter text."""
     id_ = Objects(repository, "project").write_blob(bytes(range(256)) * 4).id
