@@ -59,6 +59,10 @@ class Stub:
     """Why nothing of it can be read: an object is missing."""
 
 
+Refused = dict[tuple[str, ...], list[tuple[Stub, dict[str, Content]]]]
+"""Discarded candidates by their entries' keys, with the contents that they proposed."""
+
+
 class Store:
     """The repository of one tier."""
 
@@ -74,8 +78,8 @@ class Store:
         self._said: dict[str, tuple[str, str]] = {}
         self._saying: dict[str, set[str]] = {}
         self._mark: refs.Mark | None = None
-        # What the discarded candidates say, for tags and an approval setting.
-        self._refused: tuple[tuple[refs.Mark, str], dict[str, list[Stub]]] | None = None
+        # What the discarded candidates change, by the keys, for tags and an approval setting.
+        self._refused: tuple[tuple[refs.Mark, str], Refused] | None = None
         # A review asks for the same ones again and again, and YAML is slow.
         self._entries: dict[tuple[str, str], entries.Entry] = {}
 
@@ -721,14 +725,17 @@ class Store:
         """
         known = (refs.mark(self.place.git_dir, layout.DISCARDED), self.approval)
         if self._refused is None or self._refused[0] != known:
-            saying: dict[str, list[Stub]] = {}
-            for stub in self.closed():
-                for text in self._all_said(stub) if self._was_refused(stub) else ():
-                    saying.setdefault(text, []).append(stub)
-            self._refused = (known, saying)
-        stubs = self._refused[1].get(said, [])
-        reopened = self._reopened(stubs) if stubs else set()
-        return [self.candidate(stub) for stub in stubs if stub.decided not in reopened]
+            by_keys: Refused = {}
+            for stub in filter(self._was_refused, self.closed()):
+                for changes in self._all_changes(stub):
+                    by_keys.setdefault(tuple(sorted(changes)), []).append((stub, changes))
+            self._refused = (known, by_keys)
+        keys = tuple(line.partition(" ")[0] for line in said.split("\n"))
+        near = self._refused[1].get(keys, [])
+        same = [stub for stub, changes in near if self.said_by(changes) == said]
+        reopened = self._reopened(same) if same else set()
+        found = dict.fromkeys(stub for stub in same if stub.decided not in reopened)
+        return [self.candidate(stub) for stub in found]
 
     def _was_refused(self, stub: Stub) -> bool:
         if stub.state != "discarded" or stub.decided is None or stub.fault is not None:
@@ -736,12 +743,12 @@ class Store:
         message = trailers.parse(self.objects.commit(stub.decided).message)
         return message.first(trailers.EXPIRED) is None
 
-    def _all_said(self, stub: Stub) -> set[str]:
-        """What a closed candidate's entries say, and what they said at first."""
+    def _all_changes(self, stub: Stub) -> list[dict[str, Content]]:
+        """What a closed candidate makes of its entries, and what it made of them at first."""
         try:
-            return {self.said_by(self._changes(tip)) for tip in (stub.tip, stub.line.first)}
+            return [self._changes(tip) for tip in {stub.tip, stub.line.first}]
         except ObjectMissingError:
-            return set()
+            return []
 
     def _changes(self, tip: str) -> dict[str, Content]:
         """What a candidate with this tip makes of each of its entries."""
