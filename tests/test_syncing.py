@@ -33,6 +33,16 @@ class World:
         self.approved: set[str] = set()
         self.proposed: set[str] = set()
 
+    def begin(self) -> None:
+        """All have the same entries, and each has an own idea of each of them."""
+        for key in range(len(KEYS)):
+            self.propose(self.team.clones[0], key, 0)
+            self.apply(self.team.clones[0], 0)
+        self.team.sync()
+        for clone in self.team.clones:
+            for key in range(len(KEYS)):
+                self.propose(clone, key, self.count % 2)
+
     def play(self, name: str, clone: int, *rest: int) -> None:
         """One move in one clone; what memory refuses is none."""
         try:
@@ -40,6 +50,7 @@ class World:
         except GitmemError as error:
             assert isinstance(error, ConflictError) or error.reference in (
                 "candidate-broken",
+                "discarded-before",
                 "no-such-entry",
                 "revert-of-sync",
                 "unreviewed-base",
@@ -149,8 +160,7 @@ def test_whatever_a_team_does_all_come_to_the_same(moves: list[tuple[str, int]])
     """After everybody synced: one tree, one log, one queue, and all approvals are on the line."""
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder))
-        for key in range(len(KEYS)):
-            world.propose(world.team.clones[0], key, 0)
+        world.begin()
         for move in moves:
             world.play(*move)
         world.team.sync()
