@@ -17,7 +17,6 @@ from gitmem import answers, clock, dropbox, ids, layout, sessions, stories, trus
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
-from gitmem.git.textmerge import marked_merge
 from gitmem.git.transaction import RefChange
 from gitmem.model import candidates, context, entries, merge, messages, patches, records, trailers
 from gitmem.model.approval import Judgement, merge_contents
@@ -1152,6 +1151,9 @@ def _half_merged(store: Store, item: Proposed) -> str | None:
     front = merge.merge_file(item.key, *fronts, tier=store.tier)
     if front is None or isinstance(front, merge.Conflict):
         return None
+    # It loads pygit2, which no other command is to wait for.
+    from gitmem.git.textmerge import marked_merge
+
     bodies = [f"{side.body}\n" if side else "" for side in (base, approved, proposed)]
     body = marked_merge(bodies[0], bodies[1], bodies[2], _SIDES)
     return front.decode().removesuffix(f"{_STAND_IN}\n") + body
