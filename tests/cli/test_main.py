@@ -197,9 +197,12 @@ def test_a_full_disk(cli: Any) -> None:
 def _at_a_terminal(args: list[str], typed: bytes, cwd: Path) -> tuple[int, bytes]:
     """Run the program at a real terminal; its exit code and all that the terminal shows."""
     main, side = pty.openpty()
+    # What a shell starts in the background ignores Ctrl-C, and so would all that it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [*PROGRAM, *args], cwd=cwd, stdin=side, stdout=side, stderr=side, start_new_session=True
     )
+    signal.signal(signal.SIGINT, before)
     os.close(side)
     shown = b""
     while b"]" not in shown.rpartition(b"?")[2]:
