@@ -49,7 +49,7 @@ COMMANDS = {
     "list": Row("Review", "List the candidates, the pending ones if nothing else is said."),
     "show": Row("Review", "Show a candidate or an approved entry."),
     "diff": Row("Review", "Show what a candidate would change, with its reasons above it."),
-    "apply": Row("Review", "Approve a candidate: merge it into memory."),
+    "apply": Row("Review", "Approve a candidate, or several: merge it into memory."),
     "edit": Row("Review", "Change a candidate, or an approved entry."),
     "split": Row(
         "Review", "Keep the named entries in a candidate, and make another one of the rest."

@@ -119,7 +119,7 @@ def test_folder_that_is_not_there(cli_at: Callable[[Path], Any], tmp_path: Path)
     [
         (["nothing"], "no such command 'nothing'"),
         (["list", "--nothing"], "no such option"),
-        (["apply"], "missing argument 'ID'"),
+        (["apply"], "missing argument 'ID...'"),
         (["list", "--state", "x"], "invalid value for '--state': 'x' is not one of"),
     ],
 )
