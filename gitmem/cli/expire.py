@@ -28,7 +28,7 @@ _DAYS = re.compile(r"([1-9][0-9]{0,4})([dw]?)\Z")
 def command(
     state: State, *, older_than: str | None, scope: str | None, yes: bool, as_json: bool
 ) -> None:
-    """Close the candidates that wait for longer than that.
+    """Close the candidates that have waited too long.
 
     Nothing expires by itself. Without --older-than each tier's setting 'expire-after' holds, and
     where that is 'off' nothing is closed. The age is that of a candidate's first commit.

@@ -58,7 +58,7 @@ COMMANDS = {
         "Review",
         "Put the new entry of a candidate into an approved entry, or into another candidate's.",
     ),
-    "expire": Row("Review", "Close the candidates that wait for longer than that."),
+    "expire": Row("Review", "Close the candidates that have waited too long."),
     "discard": Row("Review", "Close a candidate without applying it."),
     "revert": Row("Review", "Take back what a candidate or a commit did."),
     "undo": Row(
