@@ -11,55 +11,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from gitmem import answers, clock, dropbox, ids, layout, sessions, stories, trust, views
+from gitmem import clock, dropbox, ids, layout, proposals, sessions, stories, trust, views
 from gitmem.errors import BadInputError, ConflictError, NotFoundError, RefusedError
 from gitmem.git import checkout, discover, identity, program, refs, tierrepo
 from gitmem.git.checkout import Left
 from gitmem.git.transaction import RefChange
-from gitmem.model import candidates, context, entries, merge, messages, patches, records, trailers
+from gitmem.model import context, entries, merge, messages, records, trailers
 from gitmem.model.approval import Judgement, merge_contents
 from gitmem.model.candidates import Candidate, Proposed
 from gitmem.model.entries import Entry, Source
 from gitmem.model.events import Event
 from gitmem.model.history import Content, Person
+from gitmem.proposals import DEFAULT_ACTOR, DEFAULT_PRIORITY, Draft, Grounds, Outcome, actor_person
 from gitmem.sessions import Sessions
 from gitmem.store import Store, Stub
 
-DEFAULT_ACTOR = "agent"
-DEFAULT_PRIORITY = "medium"
-_ACTOR_HOST = "gitmem.invalid"
 # What the two sides of a conflict are called, and a body in the place of those that clash.
 _SIDES = ("approved now", "proposed")
 _STAND_IN = "."
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What somebody wants of one entry: a new body, another type, or its deletion.
-
-    What is None stays as it is approved; a new entry needs `type` and `body`.
-    """
-
-    key: str
-    body: str | None = None
-    type: str | None = None
-    delete: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A proposal's candidate. `made` is false where `id` was there already; `note` says why.
-
-    `dropped` is the drop-box file that was written instead, where the repository
-    could not be.
-    """
-
-    id: str
-    made: bool
-    note: str | None = None
-    dropped: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +52,6 @@ class Unsettled:
     approved: str | None
     proposed: str | None
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Grounds:
-    """What a proposal says for itself, besides its entries."""
-
-    rationale: str
-    sources: tuple[Source, ...]
-    priority: str
-    actor: str
-    again: bool = False
-    # Nobody is there to be told what became of the same: a person's own, or one from the drop box.
-    untold: bool = False
 
 
 class Memory:
@@ -167,16 +124,16 @@ class Memory:
         drop box. Raises RefusedError `discarded-before` where a person discarded the same, which
         `again` with another rationale overrides, and `never-again`.
         """
-        grounds = _Grounds(rationale, tuple(sources), priority, actor, again)
+        grounds = Grounds(rationale, tuple(sources), priority, actor, again)
         return self._propose_drafts(drafts, grounds, scope)
 
     def _propose_drafts(
-        self, drafts: Sequence[Draft], grounds: _Grounds, scope: str | None
+        self, drafts: Sequence[Draft], grounds: Grounds, scope: str | None
     ) -> Outcome:
         store = self.store(scope if scope is not None else self.default_scope())
         if len({draft.key for draft in drafts}) != len(drafts):
             raise BadInputError("entry-twice", "a proposal names an entry twice")
-        made = {draft.key: self._drafted(store, draft, grounds.sources) for draft in drafts}
+        made = {draft.key: proposals.drafted(store, draft, grounds.sources) for draft in drafts}
         return self._propose(store, made, grounds)
 
     def propose_patch(
@@ -196,8 +153,8 @@ class Memory:
         names the hunk.
         """
         store = self.store(scope if scope is not None else self.default_scope())
-        made = self._patched(store, diff)
-        grounds = _Grounds(rationale, tuple(sources), priority, actor, again)
+        made = proposals.patched(store, diff)
+        grounds = Grounds(rationale, tuple(sources), priority, actor, again)
         return self._propose(store, made, grounds)
 
     def promote(
@@ -219,108 +176,18 @@ class Memory:
             scope=scope,
         )
 
-    def _patched(self, store: Store, diff: str) -> dict[str, Entry | None]:
-        changed = patches.apply(diff, lambda key: store.text(store.approved_content(key)))
-        return {
-            key: None if text is None else entries.parse(key, text.encode(), tier=store.tier)
-            for key, text in changed.items()
-        }
-
-    def _propose(
-        self,
-        store: Store,
-        made: Mapping[str, Entry | None],
-        grounds: _Grounds,
-        *,
-        wanted: str | None = None,
-        droppable: bool = True,
-    ) -> Outcome:
-        """Make a candidate of entries; `wanted` is its id, if no other one has that."""
-        _check_proposal(made, grounds)
-        at = clock.now()
-        author = actor_person(grounds.actor, at)
-        existing = self._already(store, made, grounds, author)
-        if existing is not None:
-            return existing
-        if not grounds.untold:
-            answers.refuse_discarded(store, _said(made), grounds.rationale, again=grounds.again)
-        id_ = store.new_id(at, wanted)
-        told = messages.grounds(grounds.sources, grounds.priority)
-        message = messages.proposal(id_, list(made), grounds.rationale, told, actor=grounds.actor)
-        contents = {
-            key: None if entry is None else entries.serialize(_applied_from(entry, id_))
-            for key, entry in made.items()
-        }
-        try:
-            commit = store.write_candidate(contents, message, author)
-            store.open_candidate(id_, commit, _said(made))
-        except OSError as error:
-            if not droppable:
-                raise
+    def _propose(self, store: Store, made: Mapping[str, Entry | None], grounds: Grounds) -> Outcome:
+        def drop(id_: str, error: OSError) -> Outcome:
             return self._drop(store, id_, made, grounds, error)
-        return Outcome(id_, made=True)
 
-    def _drafted(self, store: Store, draft: Draft, sources: Sequence[Source]) -> Entry | None:
-        """The entry that a draft asks for; None for a deletion."""
-        ids.check_key(draft.key)
-        approved = _readable_entry(store, draft.key)
-        if draft.delete:
-            if store.approved_content(draft.key) is None:
-                raise NotFoundError(
-                    "no-such-entry",
-                    f"there is no approved entry {ids.entry_id(draft.key)} to delete",
-                    hint="gitmem log --kind memory.updated lists the entries that there were",
-                )
-            return None
-        kind = draft.type or (approved.type if approved is not None else None)
-        body = draft.body if draft.body is not None else (approved.body if approved else None)
-        if kind is None or body is None:
-            raise BadInputError(
-                "type-missing" if kind is None else "body-missing",
-                f"{ids.entry_id(draft.key)} is new and needs a {'type' if kind is None else 'body'}",
-                hint=f"add --type {'|'.join(entries.TYPES)}" if kind is None else "add --body",
-            )
-        if approved is not None:
-            known = approved.sources
-            merged = (*known, *(source for source in sources if source not in known))
-            changed = replace(approved, type=kind, body=body, sources=merged, applied_by="user")
-            return entries.check(changed)
-        return entries.check(
-            Entry(
-                key=draft.key,
-                type=kind,
-                scope=store.tier,
-                body=body,
-                created_at=clock.rfc3339(clock.now()),
-                applied_from=None,
-                applied_by="user",
-                sources=tuple(sources),
-                related_sessions=(),
-            )
-        )
-
-    def _already(
-        self, store: Store, made: Mapping[str, Entry | None], grounds: _Grounds, author: Person
-    ) -> Outcome | None:
-        """The outcome where nothing new is proposed."""
-        pending = store.same_pending(_said(made))
-        if pending is not None:
-            added = grounds.actor != "user" and _evidence_added(store, pending, grounds, author)
-            more = ", and has what you said for it now" if added else ""
-            return Outcome(pending, made=False, note=f"it is pending already{more}")
-        for key, entry in made.items():
-            approved = _readable_entry(store, key)
-            if entry is None or approved is None or not candidates.says_the_same(entry, approved):
-                return None
-        last = _last_change(store, next(iter(made)))
-        return Outcome(last or "", made=False, note="it changes nothing: approved memory says so")
+        return proposals.propose(store, made, grounds, drop=drop)
 
     def _drop(
         self,
         store: Store,
         id_: str,
         made: Mapping[str, Entry | None],
-        grounds: _Grounds,
+        grounds: Grounds,
         error: OSError,
     ) -> Outcome:
         """Leave a proposal in the drop box, where this process may write nothing else."""
@@ -444,7 +311,7 @@ class Memory:
             return claimed
 
     def _take_up(self, store: Store, drop: dropbox.Drop) -> str:
-        grounds = _Grounds(
+        grounds = Grounds(
             drop.rationale,
             drop.sources,
             drop.priority or DEFAULT_PRIORITY,
@@ -453,14 +320,14 @@ class Memory:
         )
         if drop.patch is None:
             draft = Draft(drop.key, drop.body, drop.type, drop.delete)
-            made = {drop.key: self._drafted(store, draft, drop.sources)}
+            made = {drop.key: proposals.drafted(store, draft, drop.sources)}
         else:
-            made = self._patched(store, drop.patch)
+            made = proposals.patched(store, drop.patch)
             if made.keys() != {drop.key}:
                 raise BadInputError(
                     "patch-no-entry", f"the patch is not one of {ids.entry_id(drop.key)} alone"
                 )
-        return self._propose(store, made, grounds, wanted=drop.candidate, droppable=False).id
+        return proposals.propose(store, made, grounds, wanted=drop.candidate).id
 
     def apply(
         self, name: str, *, by: Person, expect: str | None = None, scope: str | None = None
@@ -557,7 +424,7 @@ class Memory:
         scope: str | None = None,
     ) -> Decision:
         """Close a candidate for good: an empty commit and a tag keep it, its branch goes."""
-        _check_text(reason, "reason")
+        proposals.check_text(reason, "reason")
         store, _ = self._stub(name, scope)
         with self._deciding(store) as claimed:
             found = self.candidate(name, scope=store.tier)
@@ -576,7 +443,7 @@ class Memory:
 
         Raises ConflictError `revert-conflicts` where an entry has changed since.
         """
-        _check_text(reason, "reason")
+        proposals.check_text(reason, "reason")
         store, judgement, candidate = self._revertible(name, scope)
         with self._deciding(store) as claimed:
             contents = self._reverted_contents(store, judgement)
@@ -686,7 +553,7 @@ class Memory:
         refused. `by` is the commit's author, who need not be the one who approves; `expect` is as
         in `apply`.
         """
-        _check_text(note, "note")
+        proposals.check_text(note, "note")
         store, _ = self._stub(name, scope)
         found = self.candidate(name, scope=store.tier)
         _check_open(found)
@@ -711,7 +578,7 @@ class Memory:
                 contents[key] = None
             else:
                 entry = entries.parse(key, data, tier=store.tier)
-                contents[key] = entries.serialize(_applied_from(entry, found.id))
+                contents[key] = entries.serialize(proposals.applied_from(entry, found.id))
         return contents
 
     def _advance(self, store: Store, found: Candidate, commit: str) -> str:
@@ -788,7 +655,7 @@ class Memory:
         sources: Sequence[Source] = (),
     ) -> Decision:
         """Propose and apply in one: a person's own memory."""
-        grounds = _Grounds(rationale, tuple(sources), DEFAULT_PRIORITY, "user", untold=True)
+        grounds = Grounds(rationale, tuple(sources), DEFAULT_PRIORITY, "user", untold=True)
         outcome = self._propose_drafts(drafts, grounds, scope)
         return self._apply_own(outcome, by, scope)
 
@@ -821,7 +688,7 @@ class Memory:
         store = self.store(scope if scope is not None else self.default_scope())
         entry = None if text is None else entries.parse(key, text, tier=store.tier)
         outcome = self._propose(
-            store, {key: entry}, _Grounds(rationale, (), DEFAULT_PRIORITY, "user", untold=True)
+            store, {key: entry}, Grounds(rationale, (), DEFAULT_PRIORITY, "user", untold=True)
         )
         return self._apply_own(outcome, by, store.tier)
 
@@ -924,101 +791,6 @@ def open_memory(path: str | Path = ".") -> Memory:
     """The memory that holds at `path`, a folder or a file in it."""
     where = Path(path)
     return Memory(discover.find(where), where)
-
-
-# -- proposals ---------------------------------------------------------------------------------
-
-
-def actor_person(actor: str, at: int) -> Person:
-    """The author of an actor's commits: it needs no git identity."""
-    local = "".join(char if char.isascii() and char.isalnum() else "-" for char in actor)
-    return Person(actor, f"{local.strip('-') or 'agent'}@{_ACTOR_HOST}", at, 0)
-
-
-def _applied_from(entry: Entry, id_: str) -> Entry:
-    return replace(entry, applied_from=id_, applied_by="user")
-
-
-def _check_proposal(made: Mapping[str, Any], grounds: _Grounds) -> None:
-    if not made:
-        raise BadInputError("nothing-proposed", "a proposal needs at least one entry")
-    if not grounds.rationale.strip():
-        raise BadInputError(
-            "rationale-missing",
-            "a proposal needs a rationale",
-            hint="say why it should be remembered: --rationale TEXT",
-        )
-    _check_text(grounds.rationale, "rationale")
-    for source in grounds.sources:
-        _check_text(messages.one_line(source), "evidence")
-    if grounds.priority not in candidates.PRIORITIES:
-        raise BadInputError(
-            "priority-unknown",
-            f"'{grounds.priority}' is no priority",
-            hint=f"one of: {', '.join(candidates.PRIORITIES)}",
-        )
-    check_actor(grounds.actor)
-
-
-def _check_text(text: str, what: str) -> None:
-    """Raise BadInputError `text-invalid` where no commit's message can hold `text`."""
-    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text):
-        raise BadInputError(
-            "text-invalid", f"the {what} is no UTF-8 text: it holds a NUL or half a character"
-        )
-
-
-def check_actor(actor: str) -> str:
-    """`actor` itself, or BadInputError `actor-invalid`: it becomes the author of a commit."""
-    if actor.strip() and not any(char in actor for char in "<>\n\r"):
-        _check_text(actor, "actor")
-        return actor
-    raise BadInputError(
-        "actor-invalid",
-        "an actor is a name of one line without < and >",
-        hint="for example: --actor claude-code",
-    )
-
-
-def _evidence_added(store: Store, id_: str, grounds: _Grounds, author: Person) -> bool:
-    """Whether a pending candidate got evidence; where nothing can be written it stays as it is."""
-    try:
-        return answers.add_evidence(store, id_, grounds.rationale, grounds.sources, author)
-    except BadInputError as error:
-        if error.reference != "cannot-write":
-            raise
-    except OSError:
-        pass
-    return False
-
-
-def _said(made: Mapping[str, Entry | None]) -> str:
-    """As `Store.said_by`, of entries that are not written yet."""
-    return "\n".join(
-        f"{key} {'-' if entry is None else candidates.fingerprint(entry)}"
-        for key, entry in sorted(made.items())
-    )
-
-
-def _readable_entry(store: Store, key: str) -> Entry | None:
-    """The approved entry, or None where there is none that can be read: then it is written anew."""
-    return _as_entry(store, key, store.approved_content(key))
-
-
-def _as_entry(store: Store, key: str, content: Content) -> Entry | None:
-    """The entry that a content is; None where it is none."""
-    try:
-        return store.entry(key, content)
-    except entries.EntryFault:
-        return None
-
-
-def _last_change(store: Store, key: str) -> str | None:
-    """The candidate that gave an entry its approved content."""
-    for judgement in reversed(store.ledger().line):
-        if key in judgement.changes and judgement.applied:
-            return judgement.applied[-1].id
-    return None
 
 
 # -- decisions ---------------------------------------------------------------------------------
@@ -1141,7 +913,9 @@ def _half_merged(store: Store, item: Proposed) -> str | None:
 
     None where more than the body clashes.
     """
-    sides = [_as_entry(store, item.key, it) for it in (item.base, item.approved, item.content)]
+    sides = [
+        proposals.as_entry(store, item.key, it) for it in (item.base, item.approved, item.content)
+    ]
     base, approved, proposed = sides
     if approved is None or proposed is None:
         return None

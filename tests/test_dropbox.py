@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem import dropbox, layout
+from gitmem import dropbox, layout, proposals
 from gitmem.memory import Draft, Memory, open_memory
 from gitmem.model.entries import Source
 
@@ -182,7 +182,7 @@ def test_a_deletion_and_a_patch(memory: Memory, box: Path) -> None:
 
 def test_what_is_written_is_read(box: Path, memory: Memory) -> None:
     """A proposal that a sandbox drops keeps all that it says, and its id."""
-    entry = memory._drafted(
+    entry = proposals.drafted(
         memory.store("project"), Draft("cents", "Cents.", "fact"), [Source("s", "t", "e")]
     )
     dropbox.write(box, "cand_2026_abcdefgh", "cents", entry, "why", priority="low")

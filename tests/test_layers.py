@@ -52,6 +52,7 @@ LAYERS = {
     "gitmem.views": Layer.USE_CASES,
     "gitmem.stories": Layer.USE_CASES,
     "gitmem.memory": Layer.USE_CASES,
+    "gitmem.proposals": Layer.USE_CASES,
     "gitmem.tiersetup": Layer.USE_CASES,
     "gitmem.answers": Layer.USE_CASES,
     "gitmem.adoption": Layer.USE_CASES,

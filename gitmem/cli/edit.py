@@ -74,7 +74,7 @@ def command(
 
 def _editor(memory: Memory) -> tuple[Person, str]:
     """Who edits a candidate: the user, or the agent that drives and needs no git identity."""
-    from gitmem.memory import DEFAULT_ACTOR, actor_person
+    from gitmem.proposals import DEFAULT_ACTOR, actor_person
 
     if config.driving_agent() is not None:
         return actor_person(DEFAULT_ACTOR, clock.now()), DEFAULT_ACTOR

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from gitmem.errors import BadInputError
-from gitmem.memory import DEFAULT_ACTOR, DEFAULT_PRIORITY, Draft, Memory, Outcome
+from gitmem.memory import Draft, Memory, Outcome
 from gitmem.model.entries import Source
+from gitmem.proposals import DEFAULT_ACTOR, DEFAULT_PRIORITY
 
 _T = TypeVar("_T")
 _FIELDS = frozenset({"rationale", "sources", "priority", "actor", "scope", "entries"})
