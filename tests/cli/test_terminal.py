@@ -45,6 +45,8 @@ class Screen:
         self.ours, theirs = pty.openpty()
         self.before = termios.tcgetattr(theirs)
         self.theirs = theirs
+        # What a shell starts in the background ignores Ctrl-C, and so would all that it starts.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.child = subprocess.Popen(
             [sys.executable, "-c", script],
             stdin=theirs,
@@ -53,6 +55,7 @@ class Screen:
             start_new_session=True,
             env={**os.environ, "TERM": "xterm"},
         )
+        signal.signal(signal.SIGINT, before)
         self.seen = ""
 
     def wait_for(self, text: str) -> None:
