@@ -827,7 +827,7 @@ def test_a_kill_at_any_step_loses_nothing(tmp_path: Path) -> None:
     ben.approve("indent", "A tab.")
     ben.propose("tests", "Run make test.")
     for step in range(0, 400, 9):
-        here = tmp_path / "here"
+        here = tmp_path / f"here-{step}"
         shutil.copytree(template, here)
         clone = Clone(here / "Ben.git", "Ben")
         git(

@@ -95,5 +95,5 @@ def test_an_unreadable_command_line(cli: Any) -> None:
     result = cli("apply")
 
     assert result.stderr == (
-        "error: missing argument 'ID'\nhint: gitmem apply --help says what there is\n"
+        "error: missing argument 'ID...'\nhint: gitmem apply --help says what there is\n"
     )
