@@ -6,12 +6,14 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gitmem
-from gitmem import layout, rebuild
+from gitmem import layout, rebuild, settings, trust
 from gitmem.errors import BadInputError, GitmemError, NotFoundError
 from gitmem.memory import Draft, Memory
 from gitmem.model.context import Options
@@ -269,3 +271,69 @@ def test_what_it_would_be_now(memory: Memory) -> None:
     sessions.end("s1")
     assert rebuild.present(memory, found).context.text == durable
     assert len(sessions.record("s1")) == 3
+
+
+# -- signed approvals --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def signed(memory: Memory, keys: Any, run_git: RunGit) -> Memory:
+    """A memory with a context from before and one since approvals must be signed, by Ann's key."""
+    started(memory)
+    approve(memory, "a", "A.")
+    build(memory)
+    keys["ann"].sign_with(run_git, memory.path)
+    settings.set_approval(memory.store("project"), "signed", memory.person())
+    approve(memory, "b", "B.")
+    build(memory)
+    return memory
+
+
+def test_each_by_the_setting_of_its_time(signed: Memory) -> None:
+    """A context from before signatures is judged without them, and a later one with them."""
+    first, second = again(signed)
+
+    assert (first.same, second.same) == (True, True)
+    assert first.built.approval["project"] == "open"
+    assert second.built.approval["project"].startswith("signed ")
+    assert second.context is not None
+    assert "B." in second.context.text
+
+
+def test_an_unsigned_approval_is_in_no_context_then_and_now(
+    signed: Memory, run_git: RunGit
+) -> None:
+    """What a plain merge brought was not given, and replay does not bring it."""
+    outcome = signed.propose(Draft("c", "C.", "fact"), rationale="why")
+    folder = layout.memory_folder(signed.path)
+    branch = f"memory/candidate/{outcome.id}"
+    run_git(
+        "-c",
+        "commit.gpgSign=false",
+        "merge",
+        "-q",
+        "--no-verify",
+        "--no-ff",
+        "--no-edit",
+        branch,
+        cwd=folder,
+    )
+
+    given = gitmem.open(signed.path).context(Options(session="s1"))
+
+    assert "C." not in given.context.text
+    assert [one.same for one in again(signed)] == [True, True, True]
+
+
+def test_other_signers_are_named_as_the_reason(signed: Memory, keys: Any) -> None:
+    """Where the key of that time never counted, by what is set today, the setting is to blame."""
+    git_dir = signed.store("project").place.git_dir
+    there = trust.read(git_dir)
+    other = trust.ssh_signer(keys["bob"].line("bob"))
+    assert other is not None
+    trust.write(git_dir, replace(there, signers=(other,), removed=()))
+
+    first, second = again(signed)
+
+    assert first.same
+    assert "approval-changed" in [one.kind for one in second.differences]
