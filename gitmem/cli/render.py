@@ -179,12 +179,7 @@ def _of_session(details: Mapping[str, Any]) -> str:
         return str(details["session"])
     entries = sum(len(ids_) for ids_ in details["entries"].values())
     size = f"{details['sizes']['characters']} characters"
-    return f"{details['session']} number {details['number']}: {count(entries, 'entry', 'entries')}, {size}"
-
-
-def count(number: int, one: str, more: str) -> str:
-    """A number with what is counted."""
-    return f"{number} {one if number == 1 else more}"
+    return f"{details['session']} number {details['number']}: {counted(entries, 'entry')}, {size}"
 
 
 def snapshots(document: Mapping[str, Any]) -> str:

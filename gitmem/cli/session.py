@@ -171,7 +171,7 @@ def prune(state: State, *, older_than: str) -> None:
 @click.pass_obj
 def list_(state: State, *, as_json: bool) -> None:
     """List the sessions of this place, with how many entries they hold and contexts they were given."""
-    from gitmem.cli.render import count
+    from gitmem.cli.render import counted
 
     found = state.memory.sessions().listed()
     if as_json:
@@ -194,8 +194,8 @@ def list_(state: State, *, as_json: bool) -> None:
         begun = f", since {one.started_at}" if one.started_at is not None else ""
         fault = f": {visible(one.fault)}" if one.fault is not None else ""
         emit(
-            f"{one.id}  {one.state}{begun}, {count(one.entries, 'entry', 'entries')}, "
-            f"{count(one.contexts, 'context', 'contexts')}{fault}"
+            f"{one.id}  {one.state}{begun}, {counted(one.entries, 'entry')}, "
+            f"{counted(one.contexts, 'context')}{fault}"
         )
     if not found:
         note("no sessions")
