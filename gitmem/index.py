@@ -88,10 +88,12 @@ def _view(document: dict[str, Any]) -> CachedView:
 
 
 def forget(git_dirs: Iterable[Path]) -> None:
-    """Delete the caches of these repositories."""
+    """Delete all caches of these repositories, not this one alone."""
     for git_dir in git_dirs:
-        with suppress(OSError):
-            path_of(git_dir).unlink(missing_ok=True)
+        with suppress(OSError, BadInputError):
+            name = path_of(git_dir).name
+            for cache in config.cache_dir().glob(f"*/{name}"):
+                cache.unlink(missing_ok=True)
 
 
 def path_of(git_dir: Path) -> Path:

@@ -271,9 +271,20 @@ def folder_of_all(home: TierPlace) -> Path:
     root = layout.project_root(home.folder) if home.folder is not None else None
     if home.scope == "project" and root is not None:
         return layout.sessions_folder(root)
-    seen = home.git_dir.stat()
-    name = f"{seen.st_dev}-{seen.st_ino}-{_born(home.git_dir)}"
-    return config.state_dir() / "sessions" / name
+    return _apart(home.git_dir, _born(home.git_dir))
+
+
+def kept_apart(git_dir: Path) -> Path | None:
+    """The folder in the user's state folder that has sessions of a repository, if there is one."""
+    with suppress(OSError, BadInputError):
+        found = _apart(git_dir, _marked(git_dir))
+        return found if found.is_dir() else None
+    return None
+
+
+def _apart(git_dir: Path, mark: str) -> Path:
+    seen = git_dir.stat()
+    return config.state_dir() / "sessions" / f"{seen.st_dev}-{seen.st_ino}-{mark}"
 
 
 def _born(git_dir: Path) -> str:
@@ -290,7 +301,11 @@ def _born(git_dir: Path) -> str:
             os.link(draft, mark)
         with suppress(OSError):
             draft.unlink()
-    written = files.read_if_there(mark) or b""
+    return _marked(git_dir)
+
+
+def _marked(git_dir: Path) -> str:
+    written = files.read_if_there(git_dir / _MARK) or b""
     return written.decode("ascii", "replace") if written.isalnum() else "unmarked"
 
 

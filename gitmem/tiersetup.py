@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gitmem import config, exclude, hooks, ids, index, layout, trust, witness
+from gitmem import config, exclude, hooks, ids, index, layout, sessionfiles, trust, witness
 from gitmem.errors import BadInputError, ConflictError, GitmemError, NotFoundError
 from gitmem.git import checkout, discover, hostremote, program, refs, tierrepo
 from gitmem.git.lock import cannot_write, process_lock
@@ -390,6 +390,9 @@ def _plan(target: _Target, *, purge: bool) -> DeinitPlan:
     main = refs.read(git_dir, layout.MAIN)
     boxes = [layout.drop_box(root) for root in target.roots]
     sessions = [layout.sessions_folder(root) for root in target.roots]
+    apart = sessionfiles.kept_apart(git_dir)
+    if apart is not None:
+        sessions.append(apart)
     return DeinitPlan(
         scope=target.tier.scope,
         purge=purge,
@@ -424,6 +427,7 @@ def _purge(plan: DeinitPlan, retired: Path) -> None:
         file.unlink()
     for session in plan.sessions:
         tierrepo.destroy(session) if session.is_dir() else session.unlink()
+        tierrepo.remove_empty(session.parent)
     tierrepo.destroy(retired)
 
 

@@ -562,3 +562,20 @@ def test_a_session_that_is_over_is_closed_to_writers(memory: Memory) -> None:
     with pytest.raises(ConflictError):
         memory.sessions().put("s1", "a", "fact", "A.")
     assert sessionfiles.listed(memory.sessions().home)[0].read().text.ended_at is not None
+
+
+def test_a_purge_takes_the_users_own_sessions_along(tmp_path: Path, sealed_home: Path) -> None:
+    """Outside a project they lie in the state folder: what is destroyed is destroyed there, too."""
+    (tmp_path / "nowhere").mkdir()
+    tiersetup.init(tmp_path / "nowhere", scope="user", ask_remote=False)
+    found = open_memory(tmp_path / "nowhere")
+    found.sessions().start("u1")
+    found.sessions().put("u1", "a", "fact", "At home.")
+    found.context(Options(session="u1"))
+    assert len(tiersetup.plan_deinit(tmp_path, scope="user", purge=True).sessions) == 1
+
+    tiersetup.deinit(tmp_path, scope="user", purge=True)
+
+    assert b"At home." not in everything(sealed_home)
+    assert list((sealed_home / ".local" / "state" / "gitmem" / "sessions").iterdir()) == []
+    assert [path for path in (sealed_home / ".cache").rglob("*") if path.is_file()] == []
