@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem import ids, index, layout, trust, witness
 from gitmem.errors import BadInputError, ObjectMissingError
 from gitmem.git import discover, refs
-from gitmem.git.bulk import Batch
+from gitmem.git.loose import Reader, id_of
 from gitmem.layout import TierPlace, Tiers
 from gitmem.model import context, tiers
 from gitmem.model.rule import RULE
@@ -176,11 +176,14 @@ def memories_of(place: TierPlace, view: index.CachedView, store_of: Opener) -> l
     """The approved entries of a view with their texts, which come from blobs."""
     if not view.entries:
         return []
-    batch = Batch(place.git_dir)
-    found = batch.read_all([known.blob for known in view.entries])
+    found = Reader(place.git_dir).read_all([known.blob for known in view.entries])
     memories: list[tiers.Memory] = []
     for known, item in zip(view.entries, found, strict=True):
         data = item[1] if item is not None else _unwritten(store_of(place), known)
+        if id_of("blob", data) != known.blob:
+            # Git gives what lies under an id without looking: the approval is of these bytes alone.
+            what = f"is damaged or forged: the text of {ids.entry_id(known.key)}"
+            raise ObjectMissingError(known.blob, what)
         memories.append(_memory(place.scope, known, data[known.body :].decode("utf-8")))
     return memories
 

@@ -82,6 +82,19 @@ def test_a_text_that_is_missing_is_an_error(memory: Memory) -> None:
         views.given_at(memory.path, Options())
 
 
+def test_a_text_under_another_ones_id_is_an_error(memory: Memory) -> None:
+    """Who writes into the object database itself moves no ref, and git gives what lies there."""
+    memory.context(Options())
+    objects = memory.store("project").place.git_dir / "objects"
+    one, two = (memory.store("project").approved()[key].id for key in ("one", "two"))
+    path = objects / two[:2] / two[2:]
+    path.chmod(0o644)
+    shutil.copyfile(objects / one[:2] / one[2:], path)
+
+    with pytest.raises(ObjectMissingError, match=r"damaged or forged: the text of mem_two"):
+        views.given_at(memory.path, Options())
+
+
 def test_only_the_tiers_that_are_asked_for(memory: Memory) -> None:
     """What is not wanted is not even looked at."""
     assert views.given_at(memory.path, Options(tiers=("user",))).context.text == ""

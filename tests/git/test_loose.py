@@ -103,3 +103,17 @@ def test_a_file_that_is_cut_off(repository: Path, kept: int) -> None:
 
     with suppress(GitFailedError):
         assert Reader(repository).read(id_) is None
+
+
+def test_many_at_once(repository: Path, run_git: RunGit) -> None:
+    """Loose, packed and missing ones, in the order of the question."""
+    packed = loose.write(repository, "blob", b"packed")
+    run_git("update-ref", "refs/tags/x", packed, cwd=repository)
+    run_git("gc", "--quiet", cwd=repository)
+    plain = loose.write(repository, "blob", TEXT)
+    missing = "1" * 40
+
+    found = Reader(repository).read_all([packed, missing, plain, packed])
+
+    assert found == [(b"blob", b"packed"), None, (b"blob", TEXT), (b"blob", b"packed")]
+    assert Reader(repository).read_all([]) == []
