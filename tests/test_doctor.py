@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from gitmem.memory import Draft, Memory, open_memory
 
 RunGit = Callable[..., str]
 Commit = Callable[..., str]
-PROGRAM = Path(sys.executable).parent
 
 
 @pytest.fixture
@@ -69,13 +68,22 @@ def _kinds(path: Path) -> set[str]:
     return {finding.kind for finding in doctor.examine(path)}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A `gitmem` with the name of this interpreter, which hooks hold, however the tests were begun."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "gitmem").write_text(f'#!/bin/sh\nexec {sys.executable} -P -m gitmem "$@"\n')
+    (folder / "gitmem").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield
+
+
 def _run(command: str, path: Path) -> None:
     """Run a command as a person would type it at `path`."""
-    env = os.environ | {"PATH": f"{PROGRAM}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=path,
-        env=env,
         capture_output=True,
         encoding="utf-8",
         check=False,
