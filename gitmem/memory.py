@@ -165,8 +165,12 @@ class Memory:
         rationale: str | None = None,
         actor: str = DEFAULT_ACTOR,
         scope: str | None = None,
+        again: bool = False,
     ) -> Outcome:
-        """Propose an entry of a session as a candidate: a person decides whether it is durable."""
+        """Propose an entry of a session as a candidate: a person decides whether it is durable.
+
+        Raises as `propose`.
+        """
         kept = self.sessions().text(session).entry(ids.key_of(key))
         return self.propose(
             Draft(kept.key, kept.body, kept.type),
@@ -174,6 +178,7 @@ class Memory:
             sources=[Source(session)],
             actor=actor,
             scope=scope,
+            again=again,
         )
 
     def _propose(self, store: Store, made: Mapping[str, Entry | None], grounds: Grounds) -> Outcome:

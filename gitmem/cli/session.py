@@ -109,14 +109,23 @@ def _tell_aside(aside: str | None) -> None:
 @command.command
 @click.argument("key")
 @click.option("--rationale", metavar="TEXT", help="Why it should be remembered.")
+@click.option("--again", is_flag=True, help="Though it was discarded before; with new grounds.")
 @session_option
 @scope_option
 @click.pass_obj
 def promote(
-    state: State, *, key: str, rationale: str | None, session: str | None, scope: str | None
+    state: State,
+    *,
+    key: str,
+    rationale: str | None,
+    again: bool,
+    session: str | None,
+    scope: str | None,
 ) -> None:
     """Propose an entry of the session as a candidate, and print the candidate's id."""
-    outcome = state.memory.promote(named(session), key, rationale=rationale, scope=scope)
+    outcome = state.memory.promote(
+        named(session), key, rationale=rationale, scope=scope, again=again
+    )
     emit(outcome.id)
     if outcome.note:
         note(outcome.note)

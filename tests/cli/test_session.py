@@ -163,6 +163,18 @@ def test_a_promoted_entry_is_a_candidate(started: Any) -> None:
     assert kinds == ["session.started", "candidate.created"]
 
 
+def test_what_was_discarded_is_promoted_with_new_grounds(started: Any) -> None:
+    """A session's own note hears a no like any proposal, and may ask again."""
+    put(started)
+    promote = ("session", "promote", "parser", "--session", "s1")
+    started.done("discard", started.done(*promote), "--yes", "--reason", "It moves.")
+
+    assert started.error(*promote) == "discarded-before"
+    again = started.done(*promote, "--again", "--rationale", "It stays there now.")
+
+    assert started.json("show", again)["state"] == "pending"
+
+
 def test_why_names_the_sessions(started: Any, plain: Callable[[str], str]) -> None:
     """An entry's story says which sessions were given it, and in JSON too."""
     started.done("context", "--session", "s1")
